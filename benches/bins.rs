@@ -24,12 +24,12 @@ fn bins(c: &mut Criterion) {
     group.throughput(Throughput::Elements((ROWS * FEATURES) as u64)).sample_size(10);
     let binning = Binning::of(&table, &options, &never).expect("bins");
     for level in Level::available() {
-        let mut rows = vec![0; ROWS * binning.layout().width()];
+        let mut matrix = vec![vec![0; 240]; binning.layout().width()];
+        let mut columns: Vec<_> = matrix.iter_mut().map(|column| &mut column[..]).collect();
         group.bench_function(format!("encode/{level:?}"), |b| {
             b.iter(|| {
-                let blocks = values.chunks(240 * FEATURES);
-                for (tile, rows) in blocks.zip(rows.chunks_mut(240 * binning.layout().width())) {
-                    binning.encode_at(level, tile, rows);
+                for tile in values.chunks(240 * FEATURES) {
+                    binning.encode_at(level, tile, &mut columns);
                 }
             });
         });

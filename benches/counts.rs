@@ -22,7 +22,7 @@ use rustrank::binning::{BinOptions, BinnedMatrix, Binning};
 use rustrank::boosting::{BoostingParams, BoostingTrainer, TrainingLoss, TrainingPlan};
 use rustrank::combine::{AlphaRange, CoordinateOptions, JudgedQueries, coordinate_ascent};
 use rustrank::data::{
-    Dataset, LoadOptions, MissingPolicy, RawDataset, RowData, StridedTable, load,
+    Dataset, LoadOptions, MissingPolicy, RawDataset, RowData, StridedTable, load_files,
 };
 use rustrank::metric::evaluate;
 use rustrank::metric::significance::{Resampling, bootstrap, randomisation_test};
@@ -112,12 +112,11 @@ fn bins(all: &mut Workloads) {
     for level in LEVELS {
         all.add(format!("bins/encode/{level:?}"), move || {
             let (values, binning) = prepared();
-            let width = binning.layout().width();
-            let mut rows = vec![0; ROWS * width];
+            let mut matrix = vec![vec![0; 240]; binning.layout().width()];
             move || {
-                let blocks = values.chunks(240 * FEATURES);
-                for (tile, rows) in blocks.zip(rows.chunks_mut(240 * width)) {
-                    binning.encode_at(level, tile, rows);
+                let mut columns: Vec<_> = matrix.iter_mut().map(|column| &mut column[..]).collect();
+                for tile in values.chunks(240 * FEATURES) {
+                    binning.encode_at(level, tile, &mut columns);
                 }
             }
         });
@@ -292,7 +291,7 @@ fn letor(all: &mut Workloads) {
         all.add(format!("letor/{kind}/load"), move || {
             let path = text_file(kind);
             move || {
-                let loaded = load(&path, None, &LoadOptions::default(), &never());
+                let loaded = load_files(&[&path], None, &LoadOptions::default(), &never());
                 black_box(loaded.expect("a dataset"));
             }
         });
@@ -480,10 +479,10 @@ fn train(all: &mut Workloads) {
             let data = RawDataset::new(&table_of(&values), in_queries(&labels), &never());
             let plan = neural::NetPlan {
                 params: neural::Params { epochs: 2, ..neural::Params::default() },
-                loss: neural::NetLoss::new(
-                    ObjectiveKind::LambdaRank,
-                    LambdaOptions::new(metric_of("ndcg")),
-                )
+                loss: neural::NetLoss::new(ObjectiveOptions {
+                    lambda: LambdaOptions::new(metric_of("ndcg")),
+                    ..ObjectiveOptions::new(ObjectiveKind::LambdaRank, metric_of("ndcg"))
+                })
                 .expect("a loss"),
                 evaluation_sets: Vec::new(),
                 metrics: Vec::new(),

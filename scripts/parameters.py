@@ -1,7 +1,7 @@
 """Write what Python says statically of parameters, from the schema: ``make parameters``.
 
-That is the signature of `rustrank.train` with the documentation of its parameters, and the types of the
-options of estimators, for editors and type checkers. A test fails where they are not what this writes.
+That is the documentation of the parameters of `rustrank.train`, and the types of its options and of those
+of estimators, for editors and type checkers. A test fails where they are not what this writes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rustrank as rr
-from rustrank.estimators.tree_ranker import tree_options
+from rustrank.estimators.lambdamart import tree_options
 from rustrank.parameters.schema import TRAININGS, Parameter
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ _TYPES = {
     "random_state": "int | None",
     "validation_fraction": "float",
 }
-_HEAD = '''"""The types of the options of estimators: written by ``make parameters``."""
+#: Options that all estimators call otherwise than `rustrank.train`.
+_OF_ESTIMATORS = ("random_state", "n_jobs")
+_HEAD = '''"""The types of the options of `rustrank.train` and of estimators: written by ``make parameters``."""
 
 from __future__ import annotations
 
@@ -39,9 +41,11 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
 
     from rustrank.model.booster import Booster
-    from rustrank.training.train import EarlyStopping
+    from rustrank.parameters.plan import EarlyStopping
+    from rustrank.training.rounds import Round
 '''
 
 
@@ -50,16 +54,7 @@ def training() -> tuple[Path, str]:
     path = PACKAGE / "training" / "train.py"
     text = path.read_text("utf-8")
     known = TRAININGS["train"].values()
-    signature = "".join(
-        f"    {one.name}: {one.annotation} = {_literal(one.default)},\n" for one in known
-    )
     documents = "".join(f"{_entry(one)}\n" for one in known)
-    text = re.sub(
-        r"(\ndef train\(\n.*?\n    \*,\n).*?(    \*\*unknown: Any,\n)",
-        lambda found: f"{found[1]}{signature}{found[2]}",
-        text,
-        flags=re.DOTALL,
-    )
     return path, re.sub(
         rf"\n    {next(iter(known)).name} :.*?(\n    Returns\n)",
         lambda found: f"\n{documents}{found[1]}",
@@ -70,35 +65,55 @@ def training() -> tuple[Path, str]:
 
 def types() -> tuple[Path, str]:
     """Return the module of the types of options, and what should be in it."""
-    kinds: list[tuple[str, str, Mapping[str, Any] | None, type[Ranker], str]] = [
-        ("TreeOptions", "", tree_options(()), rr.MART, "all rankers made of trees"),
-        ("QueryOptions", "TreeOptions", None, rr.XENDCGMART, "losses on queries"),
-        ("PairOptions", "QueryOptions", None, rr.RankNetMART, "losses on pairs"),
+    train, trees, nets = TRAININGS["train"], tree_options(()), rr.RankNet._defaults
+    growth = [name for name in trees if name in train]
+    shared = [name for name in growth if name in nets and _type(name, rr.RankNet) == _type(name)]
+    of_pairs = [name for name in rr.RankNetMART._defaults if name not in trees]
+    of_lambdas = [name for name in rr.LambdaMART._defaults if name not in trees]
+    kinds: list[tuple[str, str, Iterable[str], type[Ranker], str]] = [
+        ("SharedOptions", "", shared, rr.MART, "all trainings"),
+        ("EstimatorOptions", "SharedOptions", [*shared, *_OF_ESTIMATORS], rr.MART, "all rankers"),
+        ("GrowthOptions", "SharedOptions", growth, rr.MART, "all trainings of trees"),
+        ("QueryLoss", "", ["augment"], rr.XENDCGMART, "losses on queries"),
+        ("PairLoss", "QueryLoss", of_pairs, rr.RankNetMART, "losses on pairs"),
+        ("LambdaLoss", "PairLoss", of_lambdas, rr.LambdaMART, "lambdas: pairs weighed by a metric"),
+        ("TreeOptions", "GrowthOptions, EstimatorOptions", trees, rr.MART, "rankers made of trees"),
+        ("QueryOptions", "TreeOptions, QueryLoss", (), rr.XENDCGMART, "trees for queries"),
+        ("PairOptions", "TreeOptions, PairLoss", (), rr.RankNetMART, "trees for pairs"),
+        ("LambdaOptions", "TreeOptions, LambdaLoss", (), rr.LambdaMART, "trees for lambdas"),
+        ("MARTOptions", "TreeOptions", rr.MART._defaults, rr.MART, "trees for docs"),
+        ("McRankOptions", "TreeOptions", rr.McRank._defaults, rr.McRank, "trees for classes"),
+        ("RankNetOptions", "EstimatorOptions", nets, rr.RankNet, "nets"),
         (
-            "LambdaOptions",
-            "PairOptions",
-            None,
-            rr.LambdaMART,
-            "pairs that weigh what a metric says",
+            *("LambdaRankOptions", "RankNetOptions", rr.LambdaRank._defaults, rr.LambdaRank),
+            "nets that see a metric",
         ),
-        ("MARTOptions", "TreeOptions", None, rr.MART, "losses on docs"),
-        ("McRankOptions", "TreeOptions", None, rr.McRank, "losses on classes"),
-        ("RankNetOptions", "", None, rr.RankNet, "nets"),
-        ("LambdaRankOptions", "RankNetOptions", None, rr.LambdaRank, "nets that see a metric"),
-        ("LambdaBoostOptions", "", None, rr.LambdaBoost, "`LambdaBoost`"),
+        (
+            *("LambdaBoostOptions", "EstimatorOptions", rr.LambdaBoost._defaults, rr.LambdaBoost),
+            "`LambdaBoost`",
+        ),
     ]
     parts, all_of = [_HEAD], {"": set[str]()}
-    for name, base, given, ranker, says in kinds:
-        options: Mapping[str, Any] = ranker._defaults if given is None else given
-        all_of[name] = set(options)
-        own = [option for option in options if option not in all_of[base]]
-        lines = [f"    {option}: {_type(option, ranker)}" for option in own]
-        head = f"class {name}({base or 'TypedDict'}, total=False):"
-        parts.append("\n".join([head, f'    """Options of {says}."""', "", *lines, ""]))
-    return PACKAGE / "estimators" / "_option_types.py", "\n\n".join(parts)
+    for name, bases, options, ranker, says in kinds:
+        inherited = set[str]().union(*(all_of[base] for base in bases.split(", ")))
+        all_of[name] = inherited | set(options)
+        own = {option: _type(option, ranker) for option in options if option not in inherited}
+        parts.append(_typed(name, bases, says, own))
+    inherited = all_of["GrowthOptions"] | all_of["LambdaLoss"]
+    own = {name: one.annotation for name, one in train.items() if name not in inherited}
+    parts.append(_typed("TrainOptions", "GrowthOptions, LambdaLoss", "`rustrank.train`", own))
+    return PACKAGE / "parameters" / "option_types.py", "\n\n".join(parts)
 
 
-def _type(option: str, ranker: type[Ranker]) -> str:
+def _typed(name: str, bases: str, says: str, own: Mapping[str, str]) -> str:
+    head = f"class {name}({bases or 'TypedDict'}, total=False):"
+    fields = [f"    {option}: {kind}" for option, kind in own.items()]
+    return "\n".join(
+        [head, f'    """Options of {says}."""', *([""] if fields else []), *fields, ""]
+    )
+
+
+def _type(option: str, ranker: type[Ranker] = rr.MART) -> str:
     of_training = TRAININGS[ranker._training]
     known = of_training.get(ranker._renamed.get(option, option))
     if option in _TYPES or known is None:

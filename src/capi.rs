@@ -201,18 +201,17 @@ unsafe fn score<T: Value>(
         // SAFETY: as the caller promises.
         let scorer = &unsafe { model.as_ref() }.ok_or_else(|| null("model"))?.scorer;
         let width = scorer.num_features();
-        let too_many = || Error::param("capi.rows", "there cannot be so many rows").got(num_rows);
-        let values = num_rows.checked_mul(width).ok_or_else(too_many)?;
-        if num_rows > isize::MAX as usize / size_of::<f64>() {
-            return Err(too_many());
-        }
+        let can_be = num_rows <= isize::MAX as usize / size_of::<f64>();
+        let values = num_rows.checked_mul(width).filter(|_| can_be).ok_or_else(|| {
+            Error::param("capi.rows", "there cannot be so many rows").got(num_rows)
+        })?;
         // SAFETY: as the caller promises.
         let rows = unsafe { slice(rows, values, "rows") }?;
-        if num_rows > 0 && scores.is_null() {
-            return Err(null("scores"));
-        }
         if num_rows == 0 {
             return Ok(());
+        }
+        if scores.is_null() {
+            return Err(null("scores"));
         }
         // SAFETY: not NULL, so there is room for them.
         let scores = unsafe { std::slice::from_raw_parts_mut(scores, num_rows) };

@@ -7,11 +7,17 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use ErrorKind::{
+    Comm, CommTimeout, Data, Internal, Interrupted, Io, ModelFormat, ModelVersion, Param,
+    ParamKind, Resource, UnknownName,
+};
+
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, in a box so that a `Result` stays one word wide.
 #[derive(Debug)]
+#[must_use]
 pub struct Error(Box<ErrorKind>);
 
 /// The kinds of failure; each is one exception class in Python.
@@ -89,57 +95,52 @@ pub struct Place {
 impl Error {
     /// The data cannot be used.
     pub fn data(code: &'static str, what: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::Data(Fault { code, what: what.into(), ..Fault::default() })))
+        Self::of(ErrorKind::Data, code, what)
     }
 
     /// A parameter is unknown or out of range.
     pub fn param(code: &'static str, what: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::Param(Fault { code, what: what.into(), ..Fault::default() })))
+        Self::of(ErrorKind::Param, code, what)
     }
 
     /// A parameter is of the wrong kind.
     pub fn param_kind(code: &'static str, what: impl Into<String>) -> Self {
-        let fault = Fault { code, what: what.into(), ..Fault::default() };
-        Self(Box::new(ErrorKind::ParamKind(fault)))
+        Self::of(ErrorKind::ParamKind, code, what)
     }
 
     /// There is nothing of that name.
     pub fn unknown_name(code: &'static str, what: impl Into<String>) -> Self {
-        let fault = Fault { code, what: what.into(), ..Fault::default() };
-        Self(Box::new(ErrorKind::UnknownName(fault)))
+        Self::of(ErrorKind::UnknownName, code, what)
     }
 
     /// The model, or its file, cannot be used.
     pub fn model(code: &'static str, what: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::ModelFormat(Fault {
-            code,
-            what: what.into(),
-            ..Fault::default()
-        })))
+        Self::of(ErrorKind::ModelFormat, code, what)
     }
 
     /// The model file is of a format that this build does not read.
     pub fn model_version(what: impl Into<String>) -> Self {
-        let fault = Fault { code: "model.version", what: what.into(), ..Fault::default() };
-        Self(Box::new(ErrorKind::ModelVersion(fault)))
+        Self::of(ErrorKind::ModelVersion, "model.version", what)
     }
 
     /// A table of `bytes` for `what` would not fit.
     pub fn resource(what: &str, bytes: u64) -> Self {
         let what = format!("{what} needs {} MiB of memory", bytes.div_ceil(1 << 20));
-        let fault = Fault { code: "memory", what, ..Fault::default() };
-        Self(Box::new(ErrorKind::Resource(fault)))
+        Self::of(ErrorKind::Resource, "memory", what)
     }
 
     /// The workers cannot go on.
     pub fn comm(code: &'static str, what: impl Into<String>) -> Self {
-        Self(Box::new(ErrorKind::Comm(Fault { code, what: what.into(), ..Fault::default() })))
+        Self::of(ErrorKind::Comm, code, what)
     }
 
     /// Another worker did not respond in time.
     pub fn comm_timeout(what: impl Into<String>) -> Self {
-        let fault = Fault { code: "comm.timeout", what: what.into(), ..Fault::default() };
-        Self(Box::new(ErrorKind::CommTimeout(fault)))
+        Self::of(ErrorKind::CommTimeout, "comm.timeout", what)
+    }
+
+    fn of(kind: fn(Fault) -> ErrorKind, code: &'static str, what: impl Into<String>) -> Self {
+        Self(Box::new(kind(Fault { code, what: what.into(), ..Fault::default() })))
     }
 
     /// The system refused a file operation.
@@ -166,41 +167,36 @@ impl Error {
     /// bug.
     pub fn fault(&self) -> Option<&Fault> {
         match &*self.0 {
-            ErrorKind::Data(f)
-            | ErrorKind::Param(f)
-            | ErrorKind::ParamKind(f)
-            | ErrorKind::UnknownName(f)
-            | ErrorKind::ModelFormat(f)
-            | ErrorKind::ModelVersion(f)
-            | ErrorKind::Resource(f)
-            | ErrorKind::Comm(f)
-            | ErrorKind::CommTimeout(f) => Some(f),
-            ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => None,
+            Data(f) | Param(f) | ParamKind(f) | UnknownName(f) | ModelFormat(f)
+            | ModelVersion(f) | Resource(f) | Comm(f) | CommTimeout(f) => Some(f),
+            Io { .. } | Interrupted | Internal(_) => None,
         }
     }
 
     /// Adds the row.
-    #[must_use]
     pub fn row(self, row: usize) -> Self {
         self.with(|f| f.place.row = Some(row))
     }
 
     /// Adds the row, and the array that has the faulty value there: what is wrong follows
     /// `array[row]` in the message.
-    #[must_use]
     pub fn element(self, array: impl Into<String>, row: usize) -> Self {
         self.with(|f| (f.place.array, f.place.row) = (Some(array.into()), Some(row)))
     }
 
     /// Counts the row from the start of all batches: `rows` came in the batches before.
     #[cfg(feature = "train")]
-    #[must_use]
     pub(crate) fn rows_after(self, rows: usize) -> Self {
         self.with(|f| f.place.row = f.place.row.map(|row| row + rows))
     }
 
+    /// Counts the column from the start of the line: so many are before the text it counts from.
+    #[cfg(feature = "train")]
+    pub(crate) fn columns_after(self, columns: u64) -> Self {
+        self.with(|f| f.place.column = f.place.column.map(|column| column + columns))
+    }
+
     /// Adds the query.
-    #[must_use]
     pub fn query(self, query: usize) -> Self {
         self.with(|f| f.place.query = Some(query))
     }
@@ -208,7 +204,6 @@ impl Error {
     /// Replaces the row and the query by the caller's: `rows[row]` and `queries[query]`. A number
     /// that is beyond its list stays.
     #[cfg(feature = "train")]
-    #[must_use]
     pub(crate) fn with_caller_rows(self, rows: &[u32], queries: &[u32]) -> Self {
         let translate = |at: &mut Option<usize>, list: &[u32]| {
             let own = at.and_then(|at| list.get(at)).map(|&own| own as usize);
@@ -221,53 +216,40 @@ impl Error {
     }
 
     /// Adds the feature.
-    #[must_use]
     pub fn feature(self, feature: impl fmt::Display) -> Self {
         self.with(|f| f.place.feature = Some(feature.to_string()))
     }
 
     /// Adds the place in a text; `line` and `column` count from 1.
-    #[must_use]
     pub fn at(self, line: u64, column: u64) -> Self {
         self.with(|f| (f.place.line, f.place.column) = (Some(line), Some(column)))
     }
 
     /// Adds the file.
-    #[must_use]
     pub fn path(self, path: impl AsRef<Path>) -> Self {
         self.with(|f| f.place.path = Some(path.as_ref().to_owned()))
     }
 
     /// Adds what was found.
-    #[must_use]
     pub fn got(self, got: impl fmt::Display) -> Self {
         self.with(|f| f.got = Some(got.to_string()))
     }
 
     /// Adds what would have been accepted.
-    #[must_use]
     pub fn expected(self, expected: impl fmt::Display) -> Self {
         self.with(|f| f.expected = Some(expected.to_string()))
     }
 
     /// Adds what the caller can do.
-    #[must_use]
     pub fn hint(self, hint: impl fmt::Display) -> Self {
         self.with(|f| f.hint = Some(hint.to_string()))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Fault)) -> Self {
         match &mut *self.0 {
-            ErrorKind::Data(f)
-            | ErrorKind::Param(f)
-            | ErrorKind::ParamKind(f)
-            | ErrorKind::UnknownName(f)
-            | ErrorKind::ModelFormat(f)
-            | ErrorKind::ModelVersion(f)
-            | ErrorKind::Resource(f)
-            | ErrorKind::Comm(f)
-            | ErrorKind::CommTimeout(f) => change(f),
-            ErrorKind::Io { .. } | ErrorKind::Interrupted | ErrorKind::Internal(_) => {}
+            Data(f) | Param(f) | ParamKind(f) | UnknownName(f) | ModelFormat(f)
+            | ModelVersion(f) | Resource(f) | Comm(f) | CommTimeout(f) => change(f),
+            Io { .. } | Interrupted | Internal(_) => {}
         }
         self
     }
@@ -285,20 +267,10 @@ impl std::error::Error for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
-            ErrorKind::Data(fault)
-            | ErrorKind::Param(fault)
-            | ErrorKind::ParamKind(fault)
-            | ErrorKind::UnknownName(fault)
-            | ErrorKind::ModelFormat(fault)
-            | ErrorKind::ModelVersion(fault)
-            | ErrorKind::Resource(fault)
-            | ErrorKind::Comm(fault)
-            | ErrorKind::CommTimeout(fault) => fault.fmt(f),
-            ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            ErrorKind::Interrupted => f.write_str("interrupted"),
-            ErrorKind::Internal(what) => {
-                write!(f, "a bug in rustrank, please report it: {what}")
-            }
+            Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Interrupted => f.write_str("interrupted"),
+            Internal(what) => write!(f, "a bug in rustrank, please report it: {what}"),
+            _ => self.fault().map_or(Ok(()), |fault| fault.fmt(f)),
         }
     }
 }
@@ -313,16 +285,13 @@ impl fmt::Display for Fault {
         if !place.is_empty() {
             write!(f, " ({place})")?;
         }
-        match (&self.got, &self.expected) {
-            (Some(got), Some(expected)) => write!(f, ": got {got}, expected {expected}")?,
-            (Some(got), None) => write!(f, ": got {got}")?,
-            (None, Some(expected)) => write!(f, ": expected {expected}")?,
-            (None, None) => {}
+        let got = self.got.iter().map(|got| format!("got {got}"));
+        let expected = self.expected.iter().map(|expected| format!("expected {expected}"));
+        let facts: Vec<String> = got.chain(expected).collect();
+        if !facts.is_empty() {
+            write!(f, ": {}", facts.join(", "))?;
         }
-        match &self.hint {
-            Some(hint) => write!(f, "; {hint}"),
-            None => Ok(()),
-        }
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "; {hint}"))
     }
 }
 
@@ -330,18 +299,16 @@ impl Place {
     /// The parts that follow what is wrong: `file:line:column, row 3, query 0, feature 7`. The row
     /// is left out where the message begins with it.
     fn in_brackets(&self) -> String {
-        let mut parts = Vec::new();
-        let line_column = match (self.line, self.column) {
-            (Some(line), Some(column)) => format!("{line}:{column}"),
-            (Some(line), None) => line.to_string(),
-            _ => String::new(),
+        let path = self.path.as_ref().map(|path| path.display().to_string());
+        let line = self.line.map(|line| match &path {
+            Some(path) => format!("{path}:{line}"),
+            None => format!("line {line}"),
+        });
+        let text = match (line, self.column) {
+            (Some(line), Some(column)) => Some(format!("{line}:{column}")),
+            (line, _) => line.or(path),
         };
-        match &self.path {
-            Some(path) if line_column.is_empty() => parts.push(path.display().to_string()),
-            Some(path) => parts.push(format!("{}:{line_column}", path.display())),
-            None if line_column.is_empty() => {}
-            None => parts.push(format!("line {line_column}")),
-        }
+        let mut parts = Vec::from_iter(text);
         let row = self.row.filter(|_| self.array.is_none());
         parts.extend(row.map(|row| format!("row {row}")));
         parts.extend(self.query.map(|query| format!("query {query}")));

@@ -72,9 +72,7 @@ impl ExactSum {
     pub(crate) fn words(mut self) -> [u64; WORDS] {
         self.settle();
         let mut words = [0; WORDS];
-        for (word, limb) in words.iter_mut().zip(self.limbs) {
-            *word = limb.cast_unsigned();
-        }
+        words[..LIMBS].copy_from_slice(&self.limbs.map(i64::cast_unsigned));
         words[LIMBS..].copy_from_slice(&self.others);
         words
     }

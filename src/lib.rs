@@ -42,6 +42,8 @@
 #[cfg(feature = "train")]
 pub mod binning;
 #[cfg(feature = "train")]
+mod block_sums;
+#[cfg(feature = "train")]
 pub mod boosting;
 #[cfg(feature = "capi")]
 pub mod capi;

@@ -125,6 +125,16 @@ impl Grouping {
         Ok(Self { queries: Queries { offsets }, rows })
     }
 
+    /// The grouping of the caller's rows, from the row of each document and the caller's number of
+    /// each query.
+    pub(crate) fn of_caller(queries: &Queries, rows: &[u32], numbers: &[u32]) -> Result<Self> {
+        let mut codes = vec![0; rows.len()];
+        for (docs, &number) in queries.ranges().zip(numbers) {
+            rows[docs].iter().for_each(|&row| codes[row as usize] = number);
+        }
+        Self::from_codes(&codes, queries.len())
+    }
+
     /// A grouping whose documents are in the order of their rows.
     pub fn in_row_order(queries: Queries) -> Self {
         let rows = (0..queries.num_docs() as u32).collect();

@@ -64,3 +64,50 @@ impl Level {
         Self::Portable
     }
 }
+
+/// Defines a function whose first argument is the [`Level`] that it runs at.
+///
+/// The body is a safe loop, which is compiled with the instructions of each level. Instead of a
+/// body there may be two functions: one for AVX-512, after one for the other levels.
+#[cfg(feature = "train")]
+macro_rules! for_levels {
+    ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+        $(#[$doc])*
+        $scope fn $name(level: $crate::simd::Level, $($argument: $type),*) $(-> $result)? {
+            #[inline(always)]
+            fn each($($argument: $type),*) $(-> $result)? $body
+            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), each, each)
+        }
+    };
+    ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? =
+        $usual:expr, $wide:expr) => {
+        $(#[$doc])*
+        $scope fn $name(level: $crate::simd::Level, $($argument: $type),*) $(-> $result)? {
+            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), $usual, $wide)
+        }
+    };
+    (@ $level:ident, ($($argument:ident: $type:ty),*), ($($result:ty)?), $usual:expr, $wide:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+        fn avx2($($argument: $type),*) $(-> $result)? {
+            $usual($($argument),*)
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt")]
+        fn avx512($($argument: $type),*) $(-> $result)? {
+            $wide($($argument),*)
+        }
+        #[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "features behind a run-time check"))]
+        match $level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the level is available, and stands for all of these features.
+            $crate::simd::Level::Avx512 if $level.is_available() => unsafe { avx512($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            $crate::simd::Level::Avx2 if $level.is_available() => unsafe { avx2($($argument),*) },
+            _ => $usual($($argument),*),
+        }
+    }};
+}
+#[cfg(feature = "train")]
+pub(crate) use for_levels;

@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use rustrank::Interrupt;
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning, CellSource, RowSample};
-use rustrank::data::{Infinite, MissingPolicy, StridedTable};
+use rustrank::data::{ColumnTable, Infinite, MissingPolicy, StridedTable};
 use rustrank::random::draw;
 use rustrank::simd::Level;
 
@@ -57,6 +57,15 @@ fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
+/// The columns of binned cells.
+fn encoded(binning: &Binning, level: Level, cells: &[f32]) -> Vec<Vec<u8>> {
+    let num_rows = cells.len() / binning.num_features();
+    let mut columns = vec![vec![0; num_rows]; binning.layout().width()];
+    let mut slices: Vec<_> = columns.iter_mut().map(|column| &mut column[..]).collect();
+    binning.encode_at(level, cells, &mut slices);
+    columns
+}
+
 fn thresholds(binning: &Binning) -> Vec<Vec<u32>> {
     let bits = |t: &[f32]| t.iter().map(|x| x.to_bits()).collect();
     binning.mappers().iter().map(|m| bits(m.thresholds())).collect()
@@ -70,16 +79,14 @@ proptest! {
     ) {
         let options = BinOptions { max_bins, ..BinOptions::default() };
         let binning = choose(&values, features, &options);
-        let width = binning.layout().width();
         for level in Level::available() {
-            let mut rows = vec![0; 40 * width];
-            binning.encode_at(level, &values, &mut rows);
+            let columns = encoded(&binning, level, &values);
             for (feature, place) in binning.layout().locations().iter().enumerate() {
                 let mapper = &binning.mappers()[feature];
                 prop_assert!(mapper.num_bins() <= max_bins);
                 let Some(place) = place else { continue };
                 for row in 0..40 {
-                    let byte = rows[row * width + place.column as usize];
+                    let byte = columns[place.column as usize][row];
                     let expected = mapper.code(values[row * features + feature]);
                     prop_assert_eq!(place.code(byte), expected, "{:?} {} {}", level, row, feature);
                 }
@@ -140,18 +147,15 @@ fn every_kernel_finds_the_bins_of_tables_of_any_shape() {
             bits => (bits % 8192) as f32 / 16.0 - 99.0,
         };
         let cells: Vec<f32> = (0..rows * features).map(cell).collect();
-        let width = binning.layout().width();
-        let mut expected = vec![0; rows * width];
+        let mut expected = vec![vec![0; rows]; binning.layout().width()];
         for (i, &cell) in cells.iter().enumerate() {
             if let Some(place) = binning.layout().locations()[i % features] {
                 let code = u16::from(binning.mappers()[i % features].code(cell));
-                let column = place.column as usize;
-                expected[i / features * width + column] += (code * place.stride) as u8;
+                expected[place.column as usize][i / features] += (code * place.stride) as u8;
             }
         }
         for level in Level::available() {
-            let mut found = vec![0; rows * width];
-            binning.encode_at(level, &cells, &mut found);
+            let found = encoded(&binning, level, &cells);
             assert!(found == expected, "{level:?}, {rows} rows of {features} features");
         }
     }
@@ -266,5 +270,5 @@ fn a_table_is_read_alike_in_any_layout() {
     let expected = read(&by_row(&values, 6));
     assert_eq!(expected, values[600..900]);
     assert_eq!(read(&StridedTable::by_row(&wide, 6, MissingPolicy::default())), expected);
-    assert_eq!(read(&StridedTable::by_column(&columns, 6, MissingPolicy::default())), expected);
+    assert_eq!(read(&ColumnTable::by_column(&columns, 6, MissingPolicy::default())), expected);
 }

@@ -1,11 +1,11 @@
 //! Teams: collectives, and what becomes of faults.
 
-use rustrank::distributed::{
-    Collective, Communicator, CountingCommunicator, FaultyCommunicator, InjectedFault,
-    SingleProcess, ThreadWorkers, WorkerGroup,
-};
+mod thread_workers;
+
+use rustrank::distributed::{Collective, Communicator, FRAME, WorkerGroup};
 use rustrank::{Error, ErrorKind, Result};
 use std::time::{Duration, Instant};
+use thread_workers::{InjectedFault, ThreadWorkers};
 
 const DEADLINE: Duration = Duration::from_millis(150);
 
@@ -35,10 +35,7 @@ fn collectives_do_what_they_say() {
                 let all = team.gather(Collective { what: "bytes", round }, Ok(own))?;
                 let expected: Vec<_> = (0..size).map(|i| vec![i as u8; i as usize]).collect();
                 assert_eq!(all, expected);
-                let first = team.of_first(call("first"), Ok(vec![rank as u8 + 9]))?;
-                assert_eq!(first, [9]);
-                team.same(call("same"), "size", Ok(size))?;
-                team.communicator().barrier()?;
+                team.same(call("size"), size)?;
             }
             Ok(())
         });
@@ -80,7 +77,7 @@ fn with_fault(
     let begun = Instant::now();
     let told = ThreadWorkers::new(3, DEADLINE).run(|comm| {
         if comm.rank() == 1 {
-            work(&WorkerGroup::new(Box::new(FaultyCommunicator::new(comm, fault, at))))
+            work(&WorkerGroup::new(Box::new(comm.with_fault(fault, at))))
         } else {
             work(&WorkerGroup::new(Box::new(comm)))
         }
@@ -149,29 +146,41 @@ fn a_silent_rank_is_named_after_the_deadline() {
 }
 
 #[test]
-fn who_gives_up_tells_the_others() {
-    let told = threads(3).run(|comm| {
-        if comm.rank() == 2 {
-            return comm.abort(70, "no memory");
-        }
-        WorkerGroup::new(Box::new(comm)).agree(call("a"), Ok(()))
-    });
-    for error in told {
-        let said = error.unwrap_err().to_string();
-        assert_eq!(said, "rank 2 has given up: no memory");
-    }
-}
-
-#[test]
 fn one_process_exchanges_nothing() {
-    let counting = CountingCommunicator::new(SingleProcess);
-    let mut values = [3, 4];
-    counting.sum_i64(&mut values).unwrap();
-    assert_eq!((counting.counts().calls, counting.counts().bytes), (1, 16));
     let team = WorkerGroup::default();
     let mut values = [3, 4];
     team.sum(call("a"), Ok(()), &mut values).unwrap();
     assert_eq!(values, [3, 4]);
     assert_eq!(team.gather(call("b"), Ok(vec![1])).unwrap(), [[1]]);
     assert!(team.agree(call("c"), Err::<(), _>(Error::data("x", "y"))).is_err());
+    assert_eq!((team.counts().calls, team.counts().bytes), (0, 0));
+}
+
+#[test]
+fn messages_are_counted_with_their_frames() {
+    let told = threads(2).run(|comm| {
+        let team = WorkerGroup::new(Box::new(comm));
+        team.sum(call("a"), Ok(()), &mut [3, 4]).unwrap();
+        team.max(call("b"), Ok(()), &mut [1.0]).unwrap();
+        team.gather(call("c"), Ok(vec![1; 5])).unwrap();
+        (team.counts().calls, team.counts().bytes)
+    });
+    let frame = 8 * FRAME as u64;
+    assert_eq!(told, [(3, 16 + frame + 32 + frame + 5); 2]);
+}
+
+#[test]
+fn an_error_is_kept_for_the_next_collective() {
+    let told = threads(2).run(|comm| {
+        let rank = comm.rank();
+        let team = WorkerGroup::new(Box::new(comm));
+        if rank == 1 {
+            team.fail_later(Err(Error::data("label.nan", "label[3]")));
+            team.fail_later(Err(Error::data("label.nan", "label[4]")));
+        }
+        let ended = team.sum(call("a"), Ok(()), &mut [1]).unwrap_err().to_string();
+        team.agree(call("after"), Ok(())).unwrap();
+        ended
+    });
+    assert_eq!(told, ["rank 1 has failed: label[3]", "label[3]"]);
 }

@@ -205,6 +205,6 @@ fn constant_features_are_counted_and_take_no_room() {
     let rows = RowData::new(vec![0.0; 4], Grouping::in_row_order(queries));
     let values = [1.0, 7.0, f32::NAN, 2.0, 7.0, f32::NAN, 3.0, 7.0, f32::NAN, 4.0, 7.0, f32::NAN];
     let d = dataset(&values, rows).unwrap();
-    assert_eq!(d.unused_features().collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(d.binning().unused_features().collect::<Vec<_>>(), [1, 2]);
     assert_eq!(d.matrix().width(), 1);
 }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+mod thread_workers;
+
 use rustrank::binning::{BinOptions, RowSample};
 use rustrank::boosting::{
     BaseModel, BoostingParams, BoostingTrainer, EarlyStopping, EvaluationMetric, EvaluationSet,
@@ -9,8 +11,7 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::distributed::{
-    Collective, Communicator, CountingCommunicator, DistributedTraining, FaultyCommunicator,
-    InjectedFault, NamedQueries, ThreadCommunicator, ThreadWorkers, WorkerGroup, WorkerMode,
+    Collective, Communicator, DistributedTraining, NamedQueries, WorkerGroup, WorkerMode,
     check_queries, choose_global_bins,
 };
 use rustrank::model::Model;
@@ -20,6 +21,7 @@ use rustrank::tree::{Criterion, GrowOptions};
 use rustrank::{Error, ErrorKind, Grouping, Interrupt, Queries, Result};
 use std::sync::Arc;
 use std::time::Duration;
+use thread_workers::{InjectedFault, ThreadCommunicator, ThreadWorkers};
 
 const FEATURES: usize = 9;
 
@@ -198,7 +200,7 @@ fn by_parts(
             let (params, loss) = of();
             let plan = plan(params, loss, [train.clone(), valid]);
             let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
-            trained(team.trainer(train, plan, &never())?)
+            trained(team.trainer(train, plan, None, &never())?)
         })
     });
     told.into_iter().map(Result::unwrap).collect()
@@ -286,7 +288,7 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
                 let plan = plan(params, loss, [train.clone(), valid]);
                 let group = WorkerGroup::new(Box::new(comm));
                 let team = DistributedTraining { group, mode: WorkerMode::Features };
-                trained(team.trainer(train, plan, &never()).unwrap()).unwrap()
+                trained(team.trainer(train, plan, None, &never()).unwrap()).unwrap()
             });
             for told in told {
                 assert_eq!(told, one, "{size} ranks");
@@ -299,8 +301,7 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
 fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize)> {
     let told = with_workers(size, |comm| {
         let rank = comm.rank();
-        let counting = Arc::new(CountingCommunicator::new(comm));
-        let team = WorkerGroup::new(Box::new(counting.clone()));
+        let team = WorkerGroup::new(Box::new(comm));
         let part = rows.part(|query| rank_of(query, size) == rank);
         let train = Arc::new(part.together(&team).unwrap());
         let params = BoostingParams { num_trees, ..params(grow()) };
@@ -310,12 +311,12 @@ fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize
             patience: None,
             ..plan(params, loss, [train.clone(), train.clone()])
         };
-        let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
-        let mut trainer = team.trainer(train.clone(), plan, &never()).unwrap();
+        let training = DistributedTraining { group: team.clone(), mode: WorkerMode::Histogram };
+        let mut trainer = training.trainer(train.clone(), plan, None, &never()).unwrap();
         let mut bytes = Vec::new();
-        let mut before = counting.counts().bytes;
+        let mut before = team.counts().bytes;
         while let Some(round) = trainer.next_round(&never()).unwrap() {
-            let now = counting.counts().bytes;
+            let now = team.counts().bytes;
             bytes.push((now - before, round.num_leaves));
             before = now;
         }
@@ -379,7 +380,7 @@ fn a_team_of_any_size_goes_on_from_a_checkpoint() {
         let team = WorkerGroup::new(Box::new(comm));
         let (train, plan) = parts(&team);
         let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
-        let mut trainer = team.trainer(train, plan, &never()).unwrap();
+        let mut trainer = team.trainer(train, plan, None, &never()).unwrap();
         for _ in 0..3 {
             trainer.next_round(&never()).unwrap();
         }
@@ -392,7 +393,7 @@ fn a_team_of_any_size_goes_on_from_a_checkpoint() {
             let (train, plan) = parts(&team);
             let model = Model::from_text(checkpoints[0].as_bytes()).unwrap();
             let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
-            trained(team.resume(train, plan, model, &never()).unwrap()).unwrap()
+            trained(team.trainer(train, plan, Some(model), &never()).unwrap()).unwrap()
         });
         for told in told {
             assert_eq!(told, one, "{size} ranks");
@@ -421,7 +422,7 @@ fn ranks_that_are_to_train_other_models_are_told() {
                 ..plan
             };
             let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
-            team.trainer(train, plan, &never()).map(|_| ()).unwrap_err().to_string()
+            team.trainer(train, plan, None, &never()).map(|_| ()).unwrap_err().to_string()
         });
         assert!(told.iter().all(|text| text.ends_with(told[2].as_str())), "{told:?}");
         told[0].clone()
@@ -476,7 +477,7 @@ fn with_fault(rows: &Rows, fault: InjectedFault, at: u64) -> Vec<Result<Outcome>
         in_pool(1, || {
             let rank = comm.rank();
             let team = match rank {
-                1 => WorkerGroup::new(Box::new(FaultyCommunicator::new(comm, fault, at))),
+                1 => WorkerGroup::new(Box::new(comm.with_fault(fault, at))),
                 _ => WorkerGroup::new(Box::new(comm)),
             };
             let part = rows.part(|query| query % 3 == rank);
@@ -492,7 +493,7 @@ fn with_fault(rows: &Rows, fault: InjectedFault, at: u64) -> Vec<Result<Outcome>
                 ..plan
             };
             let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
-            trained(team.trainer(train, plan, &never())?)
+            trained(team.trainer(train, plan, None, &never())?)
         })
     })
 }
@@ -537,8 +538,9 @@ fn an_interrupt_of_one_rank_ends_the_round_of_all() {
                 patience: None,
                 ..plan
             };
-            let mut trainer =
-                DistributedTraining { group: team, mode }.trainer(train, plan, &never()).unwrap();
+            let mut trainer = DistributedTraining { group: team, mode }
+                .trainer(train, plan, None, &never())
+                .unwrap();
             trainer.next_round(&never()).unwrap();
             let interrupt = Interrupt::new();
             if rank == 1 {
@@ -635,7 +637,7 @@ fn selected_trees_are_those_of_a_slow_reference() {
                 let plan = plan(params(grow()), loss(ObjectiveKind::LambdaRank, "ndcg@10"), sets);
                 let plan = TrainingPlan { evaluation_sets: Vec::new(), patience: None, ..plan };
                 let mut trainer = DistributedTraining { group: team, mode }
-                    .trainer(train.clone(), plan, &never())
+                    .trainer(train.clone(), plan, None, &never())
                     .unwrap();
                 while trainer.next_round(&never()).unwrap().is_some() {}
                 (trainer.model().to_text(), train)
@@ -679,7 +681,9 @@ fn a_rank_without_docs_takes_part() {
                 ..plan
             };
             trained(
-                DistributedTraining { group: team, mode }.trainer(train, plan, &never()).unwrap(),
+                DistributedTraining { group: team, mode }
+                    .trainer(train, plan, None, &never())
+                    .unwrap(),
             )
             .unwrap()
         });

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["error", "hash"],
     &["gradient", "random", "interrupt", "huge_pages", "progress", "schema", "simd", "exact_sum"],
-    &["queries", "binning", "model"],
+    &["queries", "block_sums", "binning", "model"],
     &["metric", "data"],
     &["tree", "objective", "combine", "rounds"],
     &["neural", "boosting"],

@@ -8,7 +8,7 @@ use rustrank::binning::nearest;
 use rustrank::data::line_source::{LineOptions, LineSource};
 use rustrank::data::load::load_from;
 use rustrank::data::{
-    Dataset, Infinite, LoadOptions, Loaded, MissingPolicy, RowData, StridedTable, load,
+    Dataset, Infinite, LoadOptions, Loaded, MissingPolicy, RowData, StridedTable, load_files,
 };
 use rustrank::random::draw;
 use rustrank::{Error, ErrorKind, Grouping, Interrupt, Queries};
@@ -227,7 +227,7 @@ fn compressed_text_is_the_same_text() {
         let options = LoadOptions { buffer_bytes, ..options() };
         let [plain, zipped] = paths
             .each_ref()
-            .map(|path| load(path, None, &options, &Interrupt::new()).unwrap().dataset);
+            .map(|path| load_files(&[path], None, &options, &Interrupt::new()).unwrap().dataset);
         assert_eq!(content(&plain), content(&zipped));
     }
 }
@@ -278,7 +278,7 @@ fn faults_name_file_line_and_column() {
         for (block_bytes, buffer_bytes) in [(1, 0), (30, 200), (100, 1 << 30), (1 << 20, 0)] {
             let lines = LineOptions { block_bytes, ..LineOptions::default() };
             let options = LoadOptions { lines, buffer_bytes, ..options() };
-            let error = load(&path, None, &options, &Interrupt::new()).unwrap_err();
+            let error = load_files(&[&path], None, &options, &Interrupt::new()).unwrap_err();
             let fault = error.fault().unwrap();
             assert_eq!((fault.code, fault.place.line), (code, Some(line)), "{error}");
             assert_eq!(fault.place.column, Some(column), "{error}");

@@ -8,7 +8,7 @@ use rustrank::model::{Layer, Mlp, Model, Part};
 use rustrank::neural::{
     Inputs, NetLoss, NetPlan, NetTrainer, Optimiser, Params, Restarts, Schedule,
 };
-use rustrank::objective::{LambdaOptions, ObjectiveKind, Preference};
+use rustrank::objective::{LambdaOptions, ObjectiveKind, ObjectiveOptions, Preference};
 use rustrank::random::draw;
 use rustrank::rounds::{EarlyStopping, RawEvaluationSet};
 use rustrank::{Error, Grouping, Interrupt, Queries};
@@ -73,8 +73,15 @@ fn metric(name: &str) -> Metric {
     name.parse().unwrap()
 }
 
-fn all_pairs(name: &str) -> LambdaOptions {
-    LambdaOptions { pairs_to: None, ..LambdaOptions::new(metric(name)) }
+fn lambdas(kind: ObjectiveKind) -> ObjectiveOptions {
+    let lambda = LambdaOptions::new(metric("ndcg"));
+    ObjectiveOptions { lambda, ..ObjectiveOptions::new(kind, metric("ndcg")) }
+}
+
+fn all_pairs(kind: ObjectiveKind) -> NetLoss {
+    let mut options = lambdas(kind);
+    options.lambda.pairs_to = None;
+    NetLoss::new(options).unwrap()
 }
 
 /// Steps that are the gradient itself.
@@ -187,7 +194,7 @@ fn ranknet(labels: &[f32], scores: &[f64]) -> f64 {
 fn the_update_of_ranknet_is_the_slope_of_its_cost() {
     let rows = Rows::random(3, &[9], 5);
     for hidden in [&[][..], &[4], &[18], &[5, 3], &[17, 20]] {
-        let loss = || NetLoss::new(ObjectiveKind::RankNet, all_pairs("ndcg")).unwrap();
+        let loss = || all_pairs(ObjectiveKind::RankNet);
         let before = trained(&rows, plan(bare(hidden), loss()), 0).best_model().unwrap();
         let after = trained(&rows, plan(bare(hidden), loss()), 1).best_model().unwrap();
         check_gradient(mlp(&before), mlp(&after), &rows, |scores| ranknet(&rows.labels, scores));
@@ -203,7 +210,7 @@ fn a_batch_steps_by_the_mean_of_its_queries() {
             / 3.0
     };
     let params = || Params { batch_queries: 8, ..bare(&[4, 2]) };
-    let loss = || NetLoss::new(ObjectiveKind::RankNet, all_pairs("ndcg")).unwrap();
+    let loss = || all_pairs(ObjectiveKind::RankNet);
     let before = trained(&rows, plan(params(), loss()), 0).best_model().unwrap();
     let after = trained(&rows, plan(params(), loss()), 1).best_model().unwrap();
     check_gradient(mlp(&before), mlp(&after), &rows, cost);
@@ -244,7 +251,7 @@ fn preferences_may_be_soft_and_contradict_each_other() {
         &Interrupt::new(),
     );
     let message = made.unwrap_err().to_string();
-    assert!(message.contains("a row of preference[0]: got 9"), "{message}");
+    assert!(message.contains("a row of preferences[0]: got 9"), "{message}");
 }
 
 #[test]
@@ -256,7 +263,7 @@ fn a_lambdarank_step_on_three_docs_is_the_one_made_by_hand() {
         labels: vec![1.0, 2.0, 0.0],
         codes: vec![0; 3],
     };
-    let loss = NetLoss::new(ObjectiveKind::LambdaRank, all_pairs("ndcg")).unwrap();
+    let loss = all_pairs(ObjectiveKind::LambdaRank);
     let mut trainer = trained(&rows, plan(bare(&[]), loss), 0);
     let weight = |trainer: &NetTrainer| {
         f64::from(mlp(&trainer.best_model().unwrap()).layers()[0].weights[0])
@@ -289,7 +296,7 @@ fn real_plan(evaluation_sets: Vec<RawEvaluationSet>, params: Params) -> NetPlan 
     let patience = EarlyStopping { rounds: 2, set: 0, metric: 0 };
     NetPlan {
         params,
-        loss: NetLoss::new(ObjectiveKind::LambdaRank, LambdaOptions::new(metric("ndcg"))).unwrap(),
+        loss: NetLoss::new(lambdas(ObjectiveKind::LambdaRank)).unwrap(),
         patience: (!evaluation_sets.is_empty()).then_some(patience),
         restarts: Restarts { most: 2, factor: 0.5 },
         evaluation_sets,
@@ -418,9 +425,9 @@ fn what_cannot_be_learned_from_is_said() {
         Params { weight_decay: -1.0, ..Params::default() },
         Params { limit: 0.0, ..Params::default() },
     ] {
-        refused(&rows, real_plan(vec![], params));
+        let _ = refused(&rows, real_plan(vec![], params));
     }
-    assert!(NetLoss::new(ObjectiveKind::Regression, LambdaOptions::new(metric("ndcg"))).is_err());
+    assert!(NetLoss::new(lambdas(ObjectiveKind::Regression)).is_err());
 }
 
 #[test]

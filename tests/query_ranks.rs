@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use rustrank::binning::BinOptions;
-use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
+use rustrank::data::{ColumnTable, Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::{
     Child, Component, Leaf, Model, Normalisation, Part, Split, Tree, query_ranks,
 };
@@ -305,7 +305,7 @@ fn a_dataset_has_the_ranks_of_its_queries() {
     for feature in 0..width {
         columns.extend(order.iter().map(|row| cells[row * width + feature]));
     }
-    let by_column = StridedTable::by_column(&columns, width, MissingPolicy::default());
+    let by_column = ColumnTable::by_column(&columns, width, MissingPolicy::default());
     let codes: Vec<u32> = order.iter().map(|&row| codes[row]).collect();
     let labels: Vec<f32> = order.iter().map(|&row| labels[row]).collect();
     let moved = rows_of(labels, &codes, queries);

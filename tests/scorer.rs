@@ -121,7 +121,7 @@ fn more_thresholds_than_fit_a_byte_are_searched_in_parts() {
     let mut random = Random::new(4);
     for cells in [CellType::F32, CellType::F64] {
         let kind = Kind { features: 2, thresholds: 1500, cells };
-        let mut forest = Forest::foreign(2, cells, vec![], vec![]).unwrap();
+        let mut forest = Forest::foreign(2, cells, vec![], vec![], vec![]).unwrap();
         for _ in 0..40 {
             forest.push(tree(&mut random, 60, kind)).unwrap();
         }

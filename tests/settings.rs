@@ -5,7 +5,7 @@
 use rustrank::ErrorKind;
 use rustrank::schema::{ParamValue, Parameter, Parameters};
 use rustrank::settings::{
-    FeatureTrainOptions, KnownNames, NetTrainOptions, RefitTrainOptions, TrainOptions,
+    FeatureTrainOptions, KnownNames, NetTrainOptions, Preset, RefitTrainOptions, TrainOptions,
 };
 use std::collections::BTreeSet;
 
@@ -147,5 +147,18 @@ fn every_name_of_a_loss_is_one() {
         let mut options = TrainOptions::default();
         assert!(options.set("objective", &text(name)).unwrap());
         assert!(options.values().contains(&("objective", text(name))), "{name}");
+    }
+}
+
+#[test]
+fn a_preset_sets_parameters_of_trees() {
+    for preset in Preset::ALL {
+        let mut options = TrainOptions::default();
+        for (name, value) in preset.values() {
+            assert!(options.set(name, &value).unwrap(), "{name}");
+            assert!(options.values().contains(&(name, value)), "{name}");
+        }
+        options.check_ranges().unwrap();
+        assert_ne!(options, TrainOptions::default());
     }
 }

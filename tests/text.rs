@@ -4,8 +4,8 @@
 
 use flate2::{Compression, write::GzEncoder};
 use proptest::prelude::*;
-use rustrank::data::inspect::{inspect, inspect_source};
-use rustrank::data::labels::{labels_from, read_labels, read_scores};
+use rustrank::data::inspect::inspect;
+use rustrank::data::labels::{read_labels, read_scores};
 use rustrank::data::letor::LetorOptions;
 use rustrank::data::line_source::{BlockBuffer, LineOptions, LineSource, TextBlock};
 use rustrank::data::parallel_parse::parse_blocks;
@@ -21,6 +21,10 @@ fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("text-{name}"));
     fs::write(&path, bytes).unwrap();
     path
+}
+
+fn open(path: &Path) -> LineSource {
+    LineSource::open(path, &LineOptions::default()).unwrap()
 }
 
 fn gzip(text: &[u8]) -> Vec<u8> {
@@ -230,17 +234,17 @@ fn an_interrupt_ends_the_reading() {
     let interrupt = Interrupt::new();
     interrupt.raise();
     let mut source = from_bytes(sample(10).as_bytes(), &LineOptions::default());
-    let error = labels_from(&mut source, &interrupt).unwrap_err();
+    let error = read_labels(&mut source, &interrupt).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Interrupted));
 }
 
 #[test]
 fn no_rows_are_an_error_that_names_the_file() {
     let path = file("empty.txt", b"# nothing\n\n");
-    let error = read_labels(&path, &Interrupt::new()).unwrap_err();
+    let error = read_labels(&mut open(&path), &Interrupt::new()).unwrap_err();
     assert_eq!(code(&error), "data.empty");
     assert_eq!(error.fault().unwrap().place.path.as_deref(), Some(&*path));
-    assert!(read_scores(&path, &Interrupt::new()).unwrap().is_empty());
+    assert!(read_scores(&mut open(&path), &Interrupt::new()).unwrap().is_empty());
 }
 
 #[test]
@@ -249,7 +253,7 @@ fn a_summary_does_not_depend_on_cutting_and_threads() {
     let summary = |options: &LineOptions, threads| {
         let mut source = from_bytes(text.as_bytes(), options);
         let letor = LetorOptions::default();
-        with_threads(threads, || inspect_source(&mut source, &letor, &Interrupt::new())).unwrap()
+        with_threads(threads, || inspect(&mut source, &letor, &Interrupt::new())).unwrap()
     };
     let expected = summary(&LineOptions::default(), 1);
     assert!(expected.bad_lines > 20 && expected.findings.len() == 20);
@@ -271,9 +275,10 @@ fn real_data_are_read_whole() {
     let (mut rows, mut queries) = (0, 0);
     for part in 1..=5 {
         let path = folder.join(format!("part{part}.txt.gz"));
-        let summary = inspect(&path, &LetorOptions::default(), &Interrupt::new()).unwrap();
+        let summary =
+            inspect(&mut open(&path), &LetorOptions::default(), &Interrupt::new()).unwrap();
         assert_eq!((summary.features.len(), summary.bad_lines), (46, 0));
-        let judged = read_labels(&path, &Interrupt::new()).unwrap();
+        let judged = read_labels(&mut open(&path), &Interrupt::new()).unwrap();
         assert_eq!(judged.labels.len() as u64, summary.rows);
         assert_eq!(judged.queries.len() as u64, summary.queries);
         rows += summary.rows;
@@ -288,7 +293,7 @@ proptest! {
         let mut source = from_bytes(&bytes, &cut(4));
         let _ = content(&mut source);
         source.rewind().unwrap();
-        let _ = inspect_source(&mut source, &LetorOptions::default(), &Interrupt::new());
+        let _ = inspect(&mut source, &LetorOptions::default(), &Interrupt::new());
         let _ = content(&mut from_bytes(&[&[0x1f, 0x8b][..], &bytes].concat(), &cut(4)));
     }
 

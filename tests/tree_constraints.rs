@@ -394,7 +394,7 @@ fn weights_choose_between_features_and_leave_reductions_as_they_are() {
         let second = &without.splits()[0];
         let ratio = second.reduction / plain.splits()[0].reduction;
         if tree_shape == TreeShape::Leafwise {
-            let of_second = |tree: &Tree| tree.splits()[0].clone();
+            let of_second = |tree: &Tree| tree.splits()[0];
             let more = of_second(&of(vec![(first, ratio * 0.99)]));
             assert_eq!((more.feature, more.reduction), (second.feature, second.reduction));
             let less = of_second(&of(vec![(first, ratio * 1.01)]));

@@ -41,8 +41,9 @@ def add_nets(command: argparse.ArgumentParser) -> None:
 def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Train ours, an epoch at a time."""
     from rustrank import _rustrank
-    from rustrank.estimators._fit_data import FitData
-    from rustrank.estimators._net_options import NetPlan, as_values
+    from rustrank.estimators._raw_ranker import RawPlan
+    from rustrank.estimators.fitting import FitData
+    from rustrank.inputs.tables import as_table
 
     folder = Path(job["folder"])
     X, y, sizes = (np.load(folder / f"{name}.npy") for name in ("X", "y", "sizes"))
@@ -58,10 +59,9 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         n_jobs=job["threads"],
     )
     begun = time.perf_counter()
-    values = as_values(FitData(X, y, group=sizes), job["threads"])
-    trainer = _rustrank.Trainer.net(
-        values.core, NetPlan.of(net._checked(num_threads=job["threads"]), {}, values.names)
-    )
+    values = FitData(as_table(X), y, group=sizes).values(job["threads"])
+    params = net._checked(objective="lambdamart")
+    trainer = _rustrank.Trainer.net(values, RawPlan(params, [], [params["metric"]]))
     prepared = time.perf_counter() - begun
     epochs, cpu = [], []
     for _ in range(job["epochs"]):

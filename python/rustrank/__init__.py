@@ -6,122 +6,69 @@ is imported when the name is first asked for, so that importing the package take
 
 from typing import TYPE_CHECKING
 
-from rustrank._rustrank import __version__
-from rustrank.errors import (
-    CommError,
-    CommTimeout,
-    DataError,
-    InternalError,
-    ModelFormatError,
-    ModelVersionError,
-    NotFittedError,
-    ParamError,
-    ResourceError,
-    RustrankError,
-    RustrankWarning,
-)
+from rustrank import errors as _errors
+from rustrank._rustrank import __version__ as __version__
+from rustrank.errors import *  # noqa: F403 - all of its public names are public here
 
 if TYPE_CHECKING:
-    from rustrank import datasets, plots
-    from rustrank.adaptation.adaptation import Adaptation, adapt
-    from rustrank.adaptation.neighbours import Expansion, expand
-    from rustrank.combining.combiner import Combiner, Curve
-    from rustrank.data.dataset import Augmented, Dataset
-    from rustrank.distributed.shards import Shards, shard
-    from rustrank.ensembles.distillation import Distillation, distill
-    from rustrank.ensembles.ensemble import Ensemble, EnsembleTables, ensemble
-    from rustrank.ensembles.members import Member, Recipe, recipe
-    from rustrank.estimators.lambdaboost import LambdaBoost
-    from rustrank.estimators.lambdamart import XENDCGMART, LambdaMART, RankNetMART
-    from rustrank.estimators.mart import MART, McRank
-    from rustrank.estimators.nets import LambdaRank, RankNet
-    from rustrank.estimators.query_rmse import QueryRMSEMART
-    from rustrank.metrics.comparison import Comparison, MetricComparison, compare
-    from rustrank.metrics.evaluation import Evaluation, MetricValue, evaluate
-    from rustrank.metrics.relevance import err_relevance
-    from rustrank.model.booster import Booster
-    from rustrank.model.local_optimum import LocalOptimum, local_optimum
-    from rustrank.model.mixture import mix
-    from rustrank.model.stacking import Stacking
-    from rustrank.plots import plot_importance, plot_metric, plot_tree
-    from rustrank.reporting.report import Report, report
-    from rustrank.selection.cross_validation import CrossValidation, cross_validate
-    from rustrank.selection.folds import QueryFolds
-    from rustrank.selection.search_spaces import Between, grids
-    from rustrank.selection.tuning import Trial, Tuning, tune
-    from rustrank.training.train import EarlyStopping, Round, train
-
-__all__ = [
-    "MART",
-    "XENDCGMART",
-    "Adaptation",
-    "Augmented",
-    "Between",
-    "Booster",
-    "Combiner",
-    "CommError",
-    "CommTimeout",
-    "Comparison",
-    "CrossValidation",
-    "Curve",
-    "DataError",
-    "Dataset",
-    "Distillation",
-    "EarlyStopping",
-    "Ensemble",
-    "EnsembleTables",
-    "Evaluation",
-    "Expansion",
-    "InternalError",
-    "LambdaBoost",
-    "LambdaMART",
-    "LambdaRank",
-    "LocalOptimum",
-    "McRank",
-    "Member",
-    "MetricComparison",
-    "MetricValue",
-    "ModelFormatError",
-    "ModelVersionError",
-    "NotFittedError",
-    "ParamError",
-    "QueryFolds",
-    "QueryRMSEMART",
-    "RankNet",
-    "RankNetMART",
-    "Recipe",
-    "Report",
-    "ResourceError",
-    "Round",
-    "RustrankError",
-    "RustrankWarning",
-    "Shards",
-    "Stacking",
-    "Trial",
-    "Tuning",
-    "__version__",
-    "adapt",
-    "compare",
-    "cross_validate",
-    "datasets",
-    "distill",
-    "ensemble",
-    "err_relevance",
-    "evaluate",
-    "expand",
-    "grids",
-    "local_optimum",
-    "mix",
-    "plot_importance",
-    "plot_metric",
-    "plot_tree",
-    "plots",
-    "recipe",
-    "report",
-    "shard",
-    "train",
-    "tune",
-]
+    # With `as`, type checkers take a name as public.
+    from rustrank import datasets as datasets
+    from rustrank import plots as plots
+    from rustrank.adaptation.adaptation import Adaptation as Adaptation
+    from rustrank.adaptation.adaptation import adapt as adapt
+    from rustrank.adaptation.neighbours import Expansion as Expansion
+    from rustrank.adaptation.neighbours import expand as expand
+    from rustrank.combining.combiner import Combiner as Combiner
+    from rustrank.combining.combiner import Curve as Curve
+    from rustrank.data.dataset import Augmented as Augmented
+    from rustrank.data.dataset import Dataset as Dataset
+    from rustrank.distributed.shards import Shards as Shards
+    from rustrank.distributed.shards import shard as shard
+    from rustrank.ensembles.distillation import Distillation as Distillation
+    from rustrank.ensembles.distillation import distill as distill
+    from rustrank.ensembles.ensemble import Ensemble as Ensemble
+    from rustrank.ensembles.ensemble import EnsembleTables as EnsembleTables
+    from rustrank.ensembles.ensemble import ensemble as ensemble
+    from rustrank.ensembles.members import Member as Member
+    from rustrank.ensembles.members import Recipe as Recipe
+    from rustrank.ensembles.members import recipe as recipe
+    from rustrank.estimators.lambdaboost import LambdaBoost as LambdaBoost
+    from rustrank.estimators.lambdamart import MART as MART
+    from rustrank.estimators.lambdamart import XENDCGMART as XENDCGMART
+    from rustrank.estimators.lambdamart import LambdaMART as LambdaMART
+    from rustrank.estimators.lambdamart import McRank as McRank
+    from rustrank.estimators.lambdamart import QueryRMSEMART as QueryRMSEMART
+    from rustrank.estimators.lambdamart import RankNetMART as RankNetMART
+    from rustrank.estimators.nets import LambdaRank as LambdaRank
+    from rustrank.estimators.nets import RankNet as RankNet
+    from rustrank.metrics.comparison import Comparison as Comparison
+    from rustrank.metrics.comparison import MetricComparison as MetricComparison
+    from rustrank.metrics.comparison import compare as compare
+    from rustrank.metrics.evaluation import Evaluation as Evaluation
+    from rustrank.metrics.evaluation import MetricValue as MetricValue
+    from rustrank.metrics.evaluation import evaluate as evaluate
+    from rustrank.metrics.relevance import err_relevance as err_relevance
+    from rustrank.model.booster import Booster as Booster
+    from rustrank.model.local_optimum import LocalOptimum as LocalOptimum
+    from rustrank.model.local_optimum import local_optimum as local_optimum
+    from rustrank.model.mixture import mix as mix
+    from rustrank.model.stacking import Stacking as Stacking
+    from rustrank.plots import plot_importance as plot_importance
+    from rustrank.plots import plot_metric as plot_metric
+    from rustrank.plots import plot_tree as plot_tree
+    from rustrank.reporting.report import Report as Report
+    from rustrank.reporting.report import report as report
+    from rustrank.selection.cross_validation import CrossValidation as CrossValidation
+    from rustrank.selection.cross_validation import cross_validate as cross_validate
+    from rustrank.selection.folds import QueryFolds as QueryFolds
+    from rustrank.selection.search_spaces import Between as Between
+    from rustrank.selection.search_spaces import grids as grids
+    from rustrank.selection.tuning import Trial as Trial
+    from rustrank.selection.tuning import Tuning as Tuning
+    from rustrank.selection.tuning import tune as tune
+    from rustrank.training.train import EarlyStopping as EarlyStopping
+    from rustrank.training.train import Round as Round
+    from rustrank.training.train import train as train
 
 #: The names that are in each module, and not imported yet.
 _NAMES = {
@@ -134,10 +81,8 @@ _NAMES = {
     "ensembles.ensemble": "Ensemble EnsembleTables ensemble",
     "ensembles.members": "Member Recipe recipe",
     "estimators.lambdaboost": "LambdaBoost",
-    "estimators.lambdamart": "XENDCGMART LambdaMART RankNetMART",
-    "estimators.mart": "MART McRank",
+    "estimators.lambdamart": "MART XENDCGMART LambdaMART McRank QueryRMSEMART RankNetMART",
     "estimators.nets": "LambdaRank RankNet",
-    "estimators.query_rmse": "QueryRMSEMART",
     "metrics.comparison": "Comparison MetricComparison compare",
     "metrics.evaluation": "Evaluation MetricValue evaluate",
     "metrics.relevance": "err_relevance",
@@ -156,6 +101,7 @@ _NAMES = {
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 #: Modules that are names themselves.
 _MODULES = ("datasets", "plots")
+__all__ = sorted(["__version__", *_errors.__all__, *_HOMES, *_MODULES])
 
 if not TYPE_CHECKING:
 
@@ -177,4 +123,4 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     """Name what there is, imported or not."""
-    return sorted(__all__)
+    return __all__

@@ -133,6 +133,16 @@ def _both(theirs: type[Exception]) -> Any:
     return type("NotFittedError", (NotFittedError, theirs), again)
 
 
+def wrong_kind(name: str, value: object, expected: str, code: str | None = None) -> ParamKindError:
+    """Return the error of an argument of the wrong type: what was found, and what was expected."""
+    return ParamKindError(f"{name}: got {shown(value)}, expected {expected}", code=code or name)
+
+
+def wrong_value(name: str, value: object, expected: str, code: str | None = None) -> ParamError:
+    """Return the error of an argument that is out of range: what was found, and what was expected."""
+    return ParamError(f"{name}: got {shown(value)}, expected {expected}", code=code or name)
+
+
 def warn_caller(message: str) -> None:
     """Issue a warning that points to the code that called this library."""
     frame, depth = inspect.currentframe(), 0

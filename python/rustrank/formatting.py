@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import html
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from rustrank.errors import UnknownNameError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 V = TypeVar("V")
+#: The head and the rows of a table.
+Table: TypeAlias = tuple[list[str], list[list[str]]]
 
 _CELL = "padding:0.15em 0.8em;font-variant-numeric:tabular-nums;text-align:"
 
@@ -78,50 +83,48 @@ def size(number: float) -> str:
     return f"{number:.1f} GiB"
 
 
-def result_text(
-    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
-) -> str:
-    """Return a table with sentences below as text."""
-    return "\n".join([text_table(*table, left=left), "", *statements])
-
-
-def result_html(
-    table: tuple[Sequence[str], Sequence[Sequence[str]]], statements: Sequence[str], left: int = 1
-) -> str:
-    """Return a table with sentences below as HTML."""
-    sentences = "".join(f"<p>{html.escape(one)}</p>" for one in statements)
-    return html_table(*table, left=left) + sentences
-
-
-class ResultMapping(Mapping[str, V]):
-    """The base of results that are a mapping by name and are shown as a table."""
+class TableResult(ABC):
+    """The base of results that are shown as tables, and sentences below them if there are any."""
 
     #: The number of columns that are aligned to the left.
     _left = 1
 
+    @abstractmethod
+    def _tables(self) -> list[Table]:
+        """Return the head and the rows of each table."""
+
+    def __repr__(self) -> str:
+        parts = [text_table(*table, left=self._left) for table in self._tables()]
+        return "\n\n".join([*parts, *filter(None, ["\n".join(self._sentences())])])
+
+    def _repr_html_(self) -> str:
+        parts = [html_table(*table, left=self._left) for table in self._tables()]
+        return "".join([*parts, *(f"<p>{html.escape(one)}</p>" for one in self._sentences())])
+
+    def _sentences(self) -> Sequence[str]:
+        """Return the ``statements`` of a result that makes some."""
+        return getattr(self, "statements", ())
+
+
+class ResultMapping(TableResult, Mapping[str, V]):
+    """The base of results that are a mapping by name and are shown as a table."""
+
+    #: The message and the code of the error for a name that is not among the results.
+    _absent: tuple[str, str]
+
     def __init__(self, values: Mapping[str, V]) -> None:
         self._values = dict(values)
-
-    def _unknown(self, name: object) -> KeyError:
-        raise NotImplementedError
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        raise NotImplementedError
 
     def __getitem__(self, name: str) -> V:
         try:
             return self._values[name]
         except KeyError:
-            raise self._unknown(name) from None
+            message, code = self._absent
+            message = f"{message.format(shown(name))}: expected one of {', '.join(self)}"
+            raise UnknownNameError(message, code=code) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 
     def __len__(self) -> int:
         return len(self._values)
-
-    def __repr__(self) -> str:
-        return text_table(*self._table(), left=self._left)
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table(), left=self._left)

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.combining.side_by_side import SideBySide, cells_of, required_booster
-from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.errors import (
+    ParamError,
+    UnknownNameError,
+    shown,
+    wrong_kind,
+    wrong_value,
+)
 from rustrank.formatting import count, percent
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
@@ -23,13 +29,14 @@ from rustrank.plotting.style import (
     FIRST,
     NEUTRAL,
     SECOND,
-    legend_above,
+    finish,
     looks,
+    name_rows,
     new_axes,
+    note,
     on_background,
     plain,
     shortened,
-    tidy,
 )
 from rustrank.plotting.tree_layout import PlacedNode, leaf_color, split_condition, tree_layout
 
@@ -84,25 +91,14 @@ def plot_metric(ranker: Any, metric: str | None = None, *, ax: Any = None) -> An
     axes = new_axes() if ax is None else ax
     for look, (of_set, values) in zip(looks(len(curves)), curves.items(), strict=True):
         rounds = np.arange(1, len(values) + 1)
-        axes.plot(
-            rounds,
-            values,
-            color=look.color,
-            linestyle=look.dashes,
-            linewidth=1.5,
-            label=plain(of_set),
-        )
+        axes.plot(rounds, values, **look.line, linewidth=1.5, label=plain(of_set))
         best = booster.best_round
         if best is not None and 1 <= best <= len(values):
             axes.plot([best], [values[best - 1]], look.marker, color=look.color, markersize=6)
     if booster.best_round is not None:
         label = f"best round: {booster.best_round:,}"
         axes.axvline(booster.best_round, color=NEUTRAL, linewidth=1, linestyle=":", label=label)
-    tidy(axes)
-    axes.set_xlabel("round")
-    axes.set_ylabel(name)
-    legend_above(axes, 3)
-    return axes
+    return finish(axes, "round", name, legend=3)
 
 
 def _curves(booster: Booster, metric: str | None) -> dict[str, Floats]:
@@ -166,23 +162,15 @@ def plot_importance(
     places = np.arange(len(order))[::-1]
     axes.barh(places, values[order], height=0.7, color=FIRST)
     for place, value in zip(places, values[order], strict=True):
-        axes.annotate(
-            f"{value:,.0f}" if kind == "count" else f"{value:.3g}",
-            (max(value, 0), place),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="small",
-        )
-    axes.set_yticks(places, [plain(shortened(booster.feature_names[at])) for at in order])
+        shown_value = f"{value:,.0f}" if kind == "count" else f"{value:.3g}"
+        note(axes, shown_value, (max(value, 0), place), (4, 0), va="center")
+    name_rows(axes, places, (booster.feature_names[at] for at in order))
     axes.margins(x=0.12)
-    tidy(axes, "x")
-    axes.set_xlabel(label)
     left_out = matter - len(order)
     if left_out:
-        label = f"{count(left_out, 'feature')} of less importance not shown"
-        axes.set_title(label, fontsize="small", loc="right")
-    return axes
+        title = f"{count(left_out, 'feature')} of less importance not shown"
+        axes.set_title(title, fontsize="small", loc="right")
+    return finish(axes, label, grid="x")
 
 
 def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
@@ -206,8 +194,7 @@ def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
     """
     booster = required_booster(ranker)
     if not booster.num_trees:
-        message = f"ranker has no trees: got {booster!r}"
-        raise ParamError(message, code="tree")
+        raise ParamError(f"ranker has no trees: got {booster!r}", code="tree")
     at = whole("tree_index", tree_index, 0, booster.num_trees - 1)
     placed = tree_layout(booster._nested(at))
     leaves = [one.node["value"] for one in placed if one.is_leaf]
@@ -238,31 +225,19 @@ def _draw_split(axes: Any, placed: PlacedNode, names: Sequence[str]) -> None:
         axes.plot(x + ways, bend, color=NEUTRAL, linewidth=width, zorder=1)
     axes.plot([x], [y], "o", color=NEUTRAL, markersize=5)
     label = plain(shortened(split_condition(placed.node, names), 34))
-    text = axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize="small")
+    text = note(axes, label, (x, y), (4, 4))
     text.set_path_effects(on_background(axes))
 
 
 def _draw_leaf(axes: Any, placed: PlacedNode, largest: float) -> None:
-    value = placed.node["value"]
+    value, place = placed.node["value"], (placed.depth, placed.line)
     parts, is_light = leaf_color(value, largest)
     face = tuple(part / 255 for part in parts)
-    axes.annotate(
-        f"{value:+.4g}",
-        (placed.depth, placed.line),
-        va="center",
-        fontsize="small",
-        color="white" if is_light else "black",
-        bbox={"boxstyle": "round", "facecolor": face, "edgecolor": NEUTRAL, "linewidth": 0.5},
-        zorder=3,
-    )
-    axes.annotate(
-        count(placed.node["docs"], "doc"),
-        (placed.depth, placed.line),
-        xytext=(58, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize="x-small",
-    )
+    box = {"boxstyle": "round", "facecolor": face, "edgecolor": NEUTRAL, "linewidth": 0.5}
+    look = {"color": "white" if is_light else "black", "bbox": box, "zorder": 3}
+    axes.annotate(f"{value:+.4g}", place, va="center", fontsize="small", **look)
+    docs = count(placed.node["docs"], "doc")
+    note(axes, docs, place, (58, 0), va="center", fontsize="x-small")
 
 
 def plot_cuts(
@@ -324,38 +299,25 @@ def plot_cuts(
     found = SideBySide.of(rankers, given, judging.num_threads).evaluate_all(judging)
     axes = new_axes() if ax is None else ax
     for look, (ranker, values) in zip(looks(len(found)), found.items(), strict=True):
-        axes.plot(
-            places,
-            list(values.values()),
-            color=look.color,
-            marker=look.marker,
-            linestyle=look.dashes,
-            markersize=4,
-            linewidth=1.4,
-            label=plain(ranker),
-        )
+        style = {**look.line, "marker": look.marker, "markersize": 4, "linewidth": 1.4}
+        axes.plot(places, list(values.values()), **style, label=plain(ranker))
         if chance > 0:
             ends = np.array([one.bootstrap(chance, _RESAMPLES) for one in values.values()])
             axes.fill_between(places, *ends.T, color=look.color, alpha=FAINT / 1.5, linewidth=0)
-    tidy(axes)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel(f"cut: {name}@k looks at the first k docs")
     bands = f", bands: {percent(chance)} intervals" if chance > 0 else ""
-    axes.set_ylabel(f"{name}@k{bands}")
-    legend_above(axes, min(len(found), 3))
-    return axes
+    x_label = f"cut: {name}@k looks at the first k docs"
+    return finish(axes, x_label, f"{name}@k{bands}", legend=min(len(found), 3))
 
 
 def _cuts(cuts: Any) -> list[int]:
     if isinstance(cuts, (int, np.integer)):
         return list(range(1, whole("cuts", cuts, 1, 1000) + 1))
     if isinstance(cuts, (str, bytes)) or not hasattr(cuts, "__iter__"):
-        message = f"cuts: got {shown(cuts)}, expected a number, or several"
-        raise ParamKindError(message, code="cuts")
+        raise wrong_kind("cuts", cuts, "a number, or several")
     listed = sorted({whole("cuts", cut, 1) for cut in cuts})
     if not listed:
-        message = "cuts is empty: expected a number, or several"
-        raise ParamError(message, code="cuts")
+        raise ParamError("cuts is empty: expected a number, or several", code="cuts")
     return listed
 
 
@@ -379,8 +341,7 @@ def plot_scores(scores: Any, y: Any, *, ax: Any = None) -> Any:
     known = np.isfinite(values)
     values, labels = values[known], labels[known]
     if not len(values):
-        message = "scores: none of them is finite"
-        raise ParamError(message, code="scores")
+        raise ParamError("scores: none of them is finite", code="scores")
     levels = np.unique(labels)
     if len(levels) > _LEVELS:
         message = f"y has {len(levels):,} different labels: expected {_LEVELS} at most"
@@ -392,18 +353,15 @@ def plot_scores(scores: Any, y: Any, *, ax: Any = None) -> Any:
     tallest = max(density.max() for density in densities)
     axes = new_axes(7.5, 1.3 + 0.75 * len(levels)) if ax is None else ax
     for at, (level, density) in enumerate(zip(levels, densities, strict=True)):
-        axes.fill_between(
-            places, at, at + 0.9 * density / tallest, color=FIRST, alpha=0.55, linewidth=0
-        )
+        top = at + 0.9 * density / tallest
+        axes.fill_between(places, at, top, color=FIRST, alpha=0.55, linewidth=0)
         middle = np.median(values[labels == level])
         axes.plot([middle, middle], [at, at + 0.85], color=SECOND, linewidth=1.8)
     named = [f"label {level:g}\n{count(int((labels == level).sum()), 'doc')}" for level in levels]
     axes.set_yticks(np.arange(len(levels)), named, va="bottom")
     axes.set_ylim(-0.08, len(levels))
-    tidy(axes)
-    axes.set_xlabel("score")
     axes.set_title("share of the docs of each label; line: median", fontsize="small", loc="right")
-    return axes
+    return finish(axes, "score")
 
 
 def _density(values: Floats, places: Floats) -> Floats:
@@ -453,8 +411,7 @@ def plot_shap(
     booster = required_booster(ranker)
     values = booster.explain(X, qid=qid, group=group, **of_explain)[:, :-1]
     if not len(values):
-        message = "X has no docs"
-        raise ParamError(message, code="X")
+        raise ParamError("X has no docs", code="X")
     weight = np.abs(values).mean(axis=0)
     most = whole("max_num_features", max_num_features, 1)
     order = np.argsort(-weight, kind="stable")[: min(most, max(int((weight > 0).sum()), 1))]
@@ -470,13 +427,10 @@ def plot_shap(
         there = cells[:, feature] if is_known else np.full(len(values), np.nan)
         draw_swarm(axes, values[:, feature], there, place, ramp)
     axes.axvline(0, color=NEUTRAL, linewidth=0.8)
-    names = [plain(shortened(booster.feature_names[at])) for at in order[::-1]]
-    axes.set_yticks(np.arange(len(order)), names)
+    name_rows(axes, np.arange(len(order)), (booster.feature_names[at] for at in order[::-1]))
     axes.set_ylim(-0.7, len(order) - 0.3)
-    tidy(axes, "x")
-    axes.set_xlabel("SHAP value: what the feature adds to the score")
     draw_color_bar(axes, ramp)
-    return axes
+    return finish(axes, "SHAP value: what the feature adds to the score", grid="x")
 
 
 def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any:
@@ -507,26 +461,13 @@ def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any
     if known is not None:
         looked_at = as_doubles(known, "known")
         if not len(looked_at) or not looked_at[0] > 0:
-            message = f"known: got {shown(known)}, expected numbers, the first above 0"
-            raise ParamError(message, code="known")
+            raise wrong_value("known", known, "numbers, the first above 0")
         curves["known"] = looked_at / looked_at[0]
     axes = new_axes() if ax is None else ax
     for look, (name, values) in zip(looks(len(curves)), curves.items(), strict=True):
-        axes.plot(
-            np.arange(1, len(values) + 1),
-            100 * values,
-            color=look.color,
-            marker=look.marker,
-            linestyle=look.dashes,
-            linewidth=1.5,
-            markersize=5,
-            label=name,
-        )
+        style = {**look.line, "marker": look.marker, "markersize": 5, "linewidth": 1.5}
+        axes.plot(np.arange(1, len(values) + 1), 100 * values, **style, label=name)
     axes.set_ylim(bottom=0)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    tidy(axes)
-    axes.set_xlabel("place")
-    axes.set_ylabel("clicks on the same docs, first place = 100 (%)")
-    if known is not None:
-        legend_above(axes)
-    return axes
+    y_label = "clicks on the same docs, first place = 100 (%)"
+    return finish(axes, "place", y_label, legend=0 if known is None else 2)

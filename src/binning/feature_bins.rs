@@ -2,9 +2,9 @@
 
 use super::categories::CategoryBins;
 use super::cells::{CellSource, block_rows, first_fault, hash_rows, row_hashes};
-use super::kernel::transpose::{RowBlock, SIDE, rows_to_columns};
+use super::kernel::transpose::SIDE;
 use super::kernel::{self, EncodeJob, ThresholdTable};
-use super::layout::{CodeLocation, ColumnLayout};
+use super::layout::ColumnLayout;
 use super::mapper::BinMapper;
 use super::matrix::BinnedMatrix;
 use super::sample::{RowSample, mappers_of_table};
@@ -44,30 +44,16 @@ impl Default for BinOptions {
 impl BinOptions {
     /// Returns an error if an option is out of range.
     pub fn check(&self) -> Result<()> {
-        if !(2..=MOST_BINS).contains(&self.max_bins) {
-            return Err(Error::param("max_bins", "max_bins is out of range")
-                .got(self.max_bins)
-                .expected("2 to 255"));
-        }
-        if !(2..=1 << 30).contains(&self.sample_rows) {
-            return Err(Error::param("sample_rows", "sample_rows is out of range")
-                .got(self.sample_rows)
-                .expected("2 to 2^30"));
+        for (name, value, range, expected) in [
+            ("max_bins", self.max_bins, 2..=MOST_BINS, "2 to 255"),
+            ("sample_rows", self.sample_rows, 2..=1 << 30, "2 to 2^30"),
+        ] {
+            if !range.contains(&value) {
+                let what = format!("{name} is out of range");
+                return Err(Error::param(name, what).got(value).expected(expected));
+            }
         }
         Ok(())
-    }
-
-    /// Returns an error if a categorical feature does not exist.
-    fn check_for(&self, num_features: usize) -> Result<()> {
-        match self.categorical.iter().find(|&&feature| feature as usize >= num_features) {
-            Some(feature) => {
-                let what = "categorical has a feature that there is not";
-                Err(Error::param("categorical", what)
-                    .got(feature)
-                    .expected(format!("below {num_features}")))
-            }
-            None => Ok(()),
-        }
     }
 }
 
@@ -76,7 +62,7 @@ impl BinOptions {
 pub struct Binning {
     mappers: Vec<BinMapper>,
     layout: ColumnLayout,
-    tables: Vec<(usize, ThresholdTable)>,
+    tables: Vec<ThresholdTable>,
     /// The categorical features.
     categorical: Vec<usize>,
     category_names: BTreeMap<u32, Vec<String>>,
@@ -104,12 +90,10 @@ impl Binning {
         options: &BinOptions,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        options.check()?;
         let num_features = num_features.max(sample.num_features());
-        room_for_features(num_features)?;
-        options.check_for(num_features)?;
-        let mappers = sample.into_mappers(num_features, options, interrupt)?;
-        Ok(Self::with(mappers).with_category_names(options.category_names.clone()))
+        Self::of_mappers(num_features, options, || {
+            sample.into_mappers(num_features, options, interrupt)
+        })
     }
 
     /// The bins of a table, from a sample of its rows.
@@ -125,11 +109,27 @@ impl Binning {
         options: &BinOptions,
         interrupt: &Interrupt,
     ) -> Result<Self> {
+        Self::of_mappers(table.num_features(), options, || {
+            mappers_of_table(table, hashes, options, interrupt)
+        })
+    }
+
+    /// The bins of mappers that are chosen after a check of the options.
+    fn of_mappers(
+        num_features: usize,
+        options: &BinOptions,
+        choose: impl FnOnce() -> Result<Vec<BinMapper>>,
+    ) -> Result<Self> {
         options.check()?;
-        options.check_for(table.num_features())?;
-        room_for_features(table.num_features())?;
-        let mappers = mappers_of_table(table, hashes, options, interrupt)?;
-        Ok(Self::with(mappers).with_category_names(options.category_names.clone()))
+        if let Some(feature) = options.categorical.iter().find(|&&f| f as usize >= num_features) {
+            let what = "categorical has a feature that there is not";
+            return Err(Error::param("categorical", what)
+                .got(feature)
+                .expected(format!("below {num_features}")));
+        }
+        // Lists of cells, mappers and locations.
+        room_for("the bins of all features", 128 * num_features as u64)?;
+        Ok(Self::with(choose()?).with_category_names(options.category_names.clone()))
     }
 
     /// The bins between given thresholds: finite, ascending, at most 254 per feature. `None` for a
@@ -179,14 +179,13 @@ impl Binning {
         }
         let categorical = |feature: &usize| mappers[*feature].categories().is_some();
         let categorical = (0..mappers.len()).filter(categorical).collect();
-        let table = |(mapper, location): (&BinMapper, &Option<CodeLocation>)| {
-            let location = location.filter(|_| mapper.categories().is_none());
-            location.map(|location| {
-                ThresholdTable::new(mapper, location, in_column[location.column as usize] == 1)
-            })
+        let table = |feature: usize| {
+            let mapper: &BinMapper = &mappers[feature];
+            let location = layout.locations()[feature].filter(|_| mapper.categories().is_none())?;
+            let is_alone = in_column[location.column as usize] == 1;
+            Some(ThresholdTable::new(feature, mapper, location, is_alone))
         };
-        let tables = mappers.iter().zip(layout.locations()).map(table).enumerate();
-        let tables = tables.filter_map(|(feature, table)| Some((feature, table?))).collect();
+        let tables = (0..mappers.len()).filter_map(table).collect();
         let category_names = BTreeMap::new();
         Self { mappers, layout, tables, categorical, category_names, query_ranks: false }
     }
@@ -194,6 +193,12 @@ impl Binning {
     /// The bins of each feature.
     pub fn mappers(&self) -> &[BinMapper] {
         &self.mappers
+    }
+
+    /// The features that are constant or missing in the whole sample: no split can use them.
+    pub fn unused_features(&self) -> impl Iterator<Item = usize> + '_ {
+        let mappers = self.mappers.iter().enumerate();
+        mappers.filter(|(_, mapper)| !mapper.is_used()).map(|(feature, _)| feature)
     }
 
     /// The categorical features.
@@ -241,33 +246,20 @@ impl Binning {
         if self.query_ranks { self.num_features() / 2 } else { self.num_features() }
     }
 
-    /// Bins rows of `num_features` cells into as many rows of zeros.
-    pub fn encode(&self, tile: &[f32], rows: &mut [u8]) {
-        self.encode_at(Level::best(), tile, rows);
-    }
-
-    /// [`encode`](Self::encode) at a given SIMD level; all levels give the same bytes.
-    pub fn encode_at(&self, level: Level, tile: &[f32], rows: &mut [u8]) {
-        let width = self.layout.width();
-        if width == 0 {
+    /// Bins rows of `num_features` cells at a SIMD level; all levels give the same bytes. `columns`
+    /// are the rows' cells of each column, zeros at first.
+    pub fn encode_at(&self, level: Level, cells: &[f32], columns: &mut [&mut [u8]]) {
+        let num_features = self.num_features();
+        if columns.is_empty() {
             return;
         }
-        let num_features = self.num_features();
-        kernel::encode(
-            level,
-            &self.tables,
-            EncodeJob { cells: tile, num_features, rows: &mut *rows, width },
-        );
-        // After the kernels, because some of them write whole rows.
+        kernel::encode(level, &self.tables, EncodeJob { cells, num_features, columns });
         for &feature in &self.categorical {
             let categories = self.mappers[feature].categories();
-            let Some((categories, location)) = categories.zip(self.layout.locations()[feature])
-            else {
-                continue;
-            };
-            let cells = tile[feature..].iter().step_by(num_features);
-            let bytes = rows[location.column as usize..].iter_mut().step_by(width);
-            categories.encode(location, cells, bytes);
+            if let Some((bins, location)) = categories.zip(self.layout.locations()[feature]) {
+                let cells = cells[feature..].iter().step_by(num_features);
+                bins.encode(location, cells, columns[location.column as usize].iter_mut());
+            }
         }
     }
 
@@ -278,29 +270,9 @@ impl Binning {
         order: &[u32],
         interrupt: &Interrupt,
     ) -> Result<BinnedMatrix> {
-        let num_features = self.num_features();
         let mut matrix = BinnedMatrix::zeros(self.layout.width(), order.len())?;
         let blocks = self.blocks(matrix.columns_mut(0..order.len()), order.len(), &mut []);
-        self.encode_blocks(blocks, interrupt, |mut block, scratch| {
-            // Cells are read and binned in the order of memory.
-            let order = &order[block.rows.clone()];
-            let locations = (0..).zip(order).map(|(to, &row)| u64::from(row) << 32 | to);
-            let mut locations: Vec<u64> = locations.collect();
-            locations.sort_unstable();
-            let mut at = 0;
-            for run in locations.chunk_by(|&a, &b| (b >> 32) == (a >> 32) + 1) {
-                let (row, cells) = ((run[0] >> 32) as usize, run.len() * num_features);
-                table.read(row..row + run.len(), &mut scratch.cells[at..at + cells])?;
-                at += cells;
-            }
-            let mut from = vec![0; locations.len()];
-            for (row, &location) in (0..).zip(&locations) {
-                from[location as u32 as usize] = row;
-            }
-            self.encode_block(scratch, &from, &mut block.columns);
-            Ok(())
-        })
-        .map_err(|error| first_fault(table, error))?;
+        self.encode_blocks((table, Some(order)), blocks, interrupt)?;
         Ok(matrix)
     }
 
@@ -312,35 +284,16 @@ impl Binning {
         hashes: &mut Vec<u64>,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let (num_rows, old) = (table.num_rows(), hashes.len());
-        let first = matrix.num_rows();
+        let (num_rows, old, first) = (table.num_rows(), hashes.len(), matrix.num_rows());
         matrix.grow(num_rows)?;
         hashes.resize(old + num_rows, 0);
         let columns = matrix.columns_mut(first..first + num_rows);
         let blocks = self.blocks(columns, num_rows, &mut hashes[old..]);
-        let encode = |mut block: EncodeBlock<'_>, scratch: &mut EncodeScratch| {
-            let from: Vec<u32> = (0..block.rows.len() as u32).collect();
-            let cells = &mut scratch.cells[..from.len() * self.num_features()];
-            table.read(block.rows, cells)?;
-            hash_rows(cells, block.hashes);
-            self.encode_block(scratch, &from, &mut block.columns);
-            Ok(())
-        };
-        self.encode_blocks(blocks, interrupt, encode).map_err(|error| first_fault(table, error))
+        self.encode_blocks((table, None), blocks, interrupt)
     }
 
-    /// Bins the cells of a block, and writes row `from[i]` to index `i` of the columns.
-    fn encode_block(&self, scratch: &mut EncodeScratch, from: &[u32], columns: &mut [&mut [u8]]) {
-        let width = self.layout.width();
-        let cells = &scratch.cells[..from.len() * self.num_features()];
-        scratch.rows.clear();
-        scratch.rows.resize(from.len() * width, 0);
-        self.encode(cells, &mut scratch.rows);
-        rows_to_columns(Level::best(), RowBlock { bytes: &scratch.rows, width, from }, columns);
-    }
-
-    /// The number of rows per block, such that rows and cells stay in a cache: whole squares unless
-    /// rows are very long.
+    /// The number of rows per block, such that the cells stay in a cache: whole vectors unless rows
+    /// are very long.
     fn block_rows(&self) -> usize {
         let rows = block_rows(self.num_features());
         if self.num_features() < LONG { rows.next_multiple_of(SIDE) } else { rows }
@@ -363,36 +316,58 @@ impl Binning {
         })
     }
 
-    /// Bins blocks on all threads.
+    /// Bins blocks of a table, or of its rows in an order, on all threads.
     fn encode_blocks<'a>(
         &self,
+        (table, order): (&dyn CellSource, Option<&[u32]>),
         mut blocks: impl ExactSizeIterator<Item = EncodeBlock<'a>> + Send,
         interrupt: &Interrupt,
-        encode: impl Fn(EncodeBlock<'a>, &mut EncodeScratch) -> Result<()> + Sync,
     ) -> Result<()> {
         // A block needs a list of sixteen bytes per column.
         let most = (LISTS / self.layout.width().max(1)).clamp(1, MOST_AT_ONCE);
         let at_once = (blocks.len() / (8 * rayon::current_num_threads())).clamp(1, most);
-        let scratch = || EncodeScratch {
-            cells: vec![0.0; self.block_rows() * self.num_features()],
-            rows: Vec::new(),
-        };
+        let size = self.block_rows() * self.num_features();
+        let scratch = || [vec![0.0; size], vec![0.0; if order.is_some() { size } else { 0 }]];
         // Few blocks at a time, because the lists of all blocks would be as large as a table. A
         // thread takes neighbouring blocks, which share cache lines.
         let next = move || Some(blocks.by_ref().take(at_once).collect::<Vec<_>>());
         let some = iter::from_fn(next).take_while(|some| !some.is_empty());
-        some.par_bridge().try_for_each_init(scratch, |scratch, blocks| {
-            blocks.into_iter().try_for_each(|block| {
+        let encode = |[cells, other]: &mut [Vec<f32>; 2], blocks: Vec<EncodeBlock<'a>>| {
+            blocks.into_iter().try_for_each(|mut block| {
                 interrupt.check()?;
-                encode(block, scratch)
+                let cells = &mut cells[..block.rows.len() * self.num_features()];
+                match order {
+                    Some(order) => read_in_order(table, &order[block.rows], cells, other)?,
+                    None => table.read(block.rows, cells)?,
+                }
+                hash_rows(cells, block.hashes);
+                self.encode_at(Level::best(), cells, &mut block.columns);
+                Ok(())
             })
-        })
+        };
+        let done = some.par_bridge().try_for_each_init(scratch, encode);
+        done.map_err(|error| first_fault(table, error))
     }
 }
 
-/// Checks that there is memory for the lists of cells, mappers and locations.
-fn room_for_features(num_features: usize) -> Result<()> {
-    room_for("the bins of all features", 128 * num_features as u64)
+/// Reads rows in the order of memory, and writes them in the given order.
+fn read_in_order(
+    table: &dyn CellSource,
+    order: &[u32],
+    cells: &mut [f32],
+    scratch: &mut [f32],
+) -> Result<()> {
+    let width = table.num_features();
+    let mut rows: Vec<(u32, usize)> = order.iter().copied().zip(0..).collect();
+    rows.sort_unstable();
+    for run in rows.chunk_by(|a, b| a.0 + 1 == b.0) {
+        let (first, read) = (run[0].0 as usize, &mut scratch[..run.len() * width]);
+        table.read(first..first + run.len(), read)?;
+        for (&(_, to), row) in run.iter().zip(read.chunks_exact(width.max(1))) {
+            cells[to * width..][..width].copy_from_slice(row);
+        }
+    }
+    Ok(())
 }
 
 /// With more features, blocks of sixteen rows would be too large.
@@ -408,11 +383,4 @@ struct EncodeBlock<'a> {
     /// The rows' slice of each column.
     columns: Vec<&'a mut [u8]>,
     hashes: &'a mut [u64],
-}
-
-/// Buffers of a thread.
-struct EncodeScratch {
-    cells: Vec<f32>,
-    /// The binned cells, row after row.
-    rows: Vec<u8>,
 }

@@ -73,15 +73,12 @@ impl ColumnLayout {
 /// Numbers the columns by their first feature, so that neighbouring features have neighbouring
 /// columns.
 fn renumber(locations: &mut [Option<CodeLocation>], width: usize) {
-    let mut new = vec![u32::MAX; width];
-    let mut next = 0;
+    let (mut new, mut next) = (vec![None; width], 0);
     for location in locations.iter_mut().flatten() {
-        let slot = &mut new[location.column as usize];
-        if *slot == u32::MAX {
-            *slot = next;
+        location.column = *new[location.column as usize].get_or_insert_with(|| {
             next += 1;
-        }
-        location.column = *slot;
+            next - 1
+        });
     }
 }
 
@@ -93,7 +90,7 @@ mod tests {
 
     fn mapper(bins: usize) -> BinMapper {
         let cells: Vec<_> = (0..bins).map(|i| WeightedCell { cell: i as f32, weight: 1 }).collect();
-        BinMapper::choose(&cells, 0, 255)
+        BinMapper::choose(&cells, 0, 255, false)
     }
 
     #[test]

@@ -13,24 +13,22 @@ pub struct BinMapper {
 }
 
 impl BinMapper {
-    /// Chooses at most `max_bins` bins for a sample; `missing` is the weight of its missing cells.
-    pub(crate) fn choose(distinct: &[WeightedCell], missing: u64, max_bins: usize) -> Self {
-        let thresholds = thresholds(distinct, max_bins).into_boxed_slice();
-        let has_missing = missing > 0;
-        let is_used = !thresholds.is_empty() || (has_missing && !distinct.is_empty());
-        Self { thresholds, has_missing, is_used, categories: None }
-    }
-
-    /// Chooses at most `max_bins` bins for a sample of categories.
-    pub(crate) fn choose_categories(
+    /// Chooses at most `max_bins` bins for a sample of numbers or categories; `missing` is the weight
+    /// of its missing cells.
+    pub(crate) fn choose(
         distinct: &[WeightedCell],
         missing: u64,
         max_bins: usize,
+        is_category: bool,
     ) -> Self {
-        let categories = CategoryBins::choose(distinct, max_bins);
         let has_missing = missing > 0;
         let is_used = distinct.len() > 1 || (has_missing && !distinct.is_empty());
-        Self { has_missing, is_used, ..Self::of_categories(categories) }
+        let bins = if is_category {
+            Self::of_categories(CategoryBins::choose(distinct, max_bins))
+        } else {
+            Self::between(Some(thresholds(distinct, max_bins)))
+        };
+        Self { has_missing, is_used, ..bins }
     }
 
     /// A bin for each given category, and the other bin.

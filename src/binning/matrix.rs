@@ -44,9 +44,8 @@ impl BinnedMatrix {
     /// A table of `num_rows` rows of zeros, whose memory is not touched before it is used.
     pub fn zeros(width: usize, num_rows: usize) -> Result<Self> {
         let pitch = pitch(num_rows);
-        let bytes = width.checked_mul(pitch);
-        let bytes = bytes.and_then(|size| bytemuck::allocation::try_zeroed_vec(size).ok());
-        let bytes = bytes.ok_or_else(|| too_large(width, pitch))?;
+        let size = width.checked_mul(pitch).ok_or_else(|| too_large(width, pitch))?;
+        let bytes = bytemuck::try_zeroed_vec(size).map_err(|()| too_large(width, pitch))?;
         Ok(Self { bytes, width, num_rows, pitch })
     }
 

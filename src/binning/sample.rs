@@ -24,7 +24,12 @@ pub struct RowSample {
     /// Rows with a larger hash cannot enter the sample any more.
     cutoff: u64,
     pub(super) entries: Vec<SampleEntry>,
-    pub(super) rows: SampleRows,
+    /// The cells of the rows, slot by slot: all cells, or those of `features` that are not 0.
+    pub(super) cells: Vec<f32>,
+    /// The end of each row among the cells, after a 0.
+    pub(super) ends: Vec<usize>,
+    /// The feature of each cell; `None` if rows have all their cells.
+    pub(super) features: Option<Vec<u32>>,
     pub(super) num_features: usize,
     /// The first row of the next batch, for error messages.
     rows_seen: usize,
@@ -36,15 +41,8 @@ pub struct RowSample {
 pub(super) struct SampleEntry {
     pub(super) hash: u64,
     pub(super) count: u32,
-    /// The index of the row's cells in `SampleRows`.
+    /// The index of the row in `ends`.
     pub(super) slot: u32,
-}
-
-/// The cells of the sampled rows, slot by slot.
-#[derive(Debug)]
-pub(super) enum SampleRows {
-    Dense { width: usize, cells: Vec<f32> },
-    Sparse { ends: Vec<usize>, features: Vec<u32>, cells: Vec<f32> },
 }
 
 /// Wider rows are stored without their zeros.
@@ -55,29 +53,20 @@ impl RowSample {
     ///
     /// Zeros of wide rows are not stored.
     pub fn new(limit: usize, num_features: usize) -> Self {
-        if num_features > WIDE {
-            return Self { num_features, ..Self::growing(limit) };
-        }
-        Self::with(
-            limit,
-            num_features,
-            SampleRows::Dense { width: num_features, cells: Vec::new() },
-        )
+        let features = (num_features > WIDE).then(Vec::new);
+        Self { features, num_features, ..Self::growing(limit) }
     }
 
     /// An empty sample of rows whose number of features is not known yet.
     pub fn growing(limit: usize) -> Self {
-        let rows = SampleRows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() };
-        Self::with(limit, 0, rows)
-    }
-
-    fn with(limit: usize, num_features: usize, rows: SampleRows) -> Self {
         Self {
             limit: limit.max(1),
             cutoff: u64::MAX,
             entries: Vec::new(),
-            rows,
-            num_features,
+            cells: Vec::new(),
+            ends: vec![0],
+            features: Some(Vec::new()),
+            num_features: 0,
             rows_seen: 0,
             content: 0,
         }
@@ -105,7 +94,7 @@ impl RowSample {
         self.rows_seen += hashes.len();
         self.content = hashes.iter().fold(self.content, |sum, &hash| sum.wrapping_add(hash));
         let groups = smallest_distinct(hashes, self.cutoff, self.limit);
-        self.rows.push(table, &groups)?;
+        self.push_rows(table, &groups)?;
         self.num_features = self.num_features.max(table.num_features());
         let first = self.entries.len() as u32;
         self.entries.extend(groups.iter().zip(first..).map(|(group, slot)| SampleEntry {
@@ -132,10 +121,61 @@ impl RowSample {
             self.cutoff = self.entries[self.limit - 1].hash;
         }
         self.entries.sort_unstable_by_key(|e| e.slot);
-        self.rows.retain(self.entries.iter().map(|e| e.slot as usize));
-        for (slot, entry) in self.entries.iter_mut().enumerate() {
-            entry.slot = slot as u32;
+        let mut end = 0;
+        for (entry, slot) in self.entries.iter_mut().zip(0..) {
+            let old = std::mem::replace(&mut entry.slot, slot) as usize;
+            let row = self.ends[old]..self.ends[old + 1];
+            self.cells.copy_within(row.clone(), end);
+            self.features.iter_mut().for_each(|features| features.copy_within(row.clone(), end));
+            end += row.len();
+            self.ends[slot as usize + 1] = end;
         }
+        self.ends.truncate(self.entries.len() + 1);
+        self.cells.truncate(end);
+        self.features.iter_mut().for_each(|features| features.truncate(end));
+    }
+
+    /// The features and cells of a row that are not 0.
+    pub(super) fn row(&self, slot: usize) -> impl Iterator<Item = (u32, f32)> {
+        let row = self.ends[slot]..self.ends[slot + 1];
+        let cells = (0..).zip(&self.cells[row.clone()]).filter(|(_, cell)| **cell != 0.0);
+        let features = self.features.as_ref().map(|features| &features[row]);
+        cells.map(move |(at, &cell)| (features.map_or(at as u32, |features| features[at]), cell))
+    }
+
+    /// Adds one row of each group.
+    fn push_rows(&mut self, table: &dyn CellSource, groups: &[RowGroup]) -> Result<()> {
+        let (width, old) = (table.num_features(), self.cells.len());
+        let Self { cells, ends, features, .. } = self;
+        if let Some(features) = features {
+            let mut row = vec![0.0; width];
+            for group in groups {
+                table.read(group.rows(), &mut row)?;
+                for (feature, &cell) in (0..).zip(&row).filter(|(_, cell)| **cell != 0.0) {
+                    features.push(feature);
+                    cells.push(cell);
+                }
+                ends.push(cells.len());
+            }
+            return Ok(());
+        }
+        if width != self.num_features {
+            return Err(Error::data("features", "a batch has other features")
+                .got(width)
+                .expected(self.num_features));
+        }
+        let more = groups.len() * width;
+        let fault = || Error::resource("the sample of rows", 4 * (old + more) as u64);
+        if cells.capacity() == 0 {
+            // Zeroed memory is not touched before the rows are read into it.
+            *cells = bytemuck::try_zeroed_vec(more).map_err(|()| fault())?;
+        } else {
+            cells.try_reserve(more).map_err(|_| fault())?;
+            cells.resize(old + more, 0.0);
+        }
+        ends.extend((1..=groups.len()).map(|row| old + row * width));
+        let rows = cells[old..].par_chunks_exact_mut(width.max(1));
+        rows.zip(groups).try_for_each(|(row, group)| table.read(group.rows(), row))
     }
 
     /// Chooses the bins of every feature.
@@ -147,34 +187,29 @@ impl RowSample {
     ) -> Result<Vec<BinMapper>> {
         self.shrink();
         let counts: Vec<u32> = self.entries.iter().map(|e| e.count).collect();
-        match &self.rows {
-            SampleRows::Dense { width, cells } => {
-                let rows = |rows: Range<usize>, features: Range<usize>, tile: &mut [f32]| {
-                    let rows = cells[rows.start * width..rows.end * width].chunks_exact(*width);
-                    for (row, to) in rows.zip(tile.chunks_exact_mut(features.len())) {
-                        to.copy_from_slice(&row[features.clone()]);
-                    }
-                    Ok(())
-                };
-                mappers_of(rows, *width, &counts, options, interrupt)
-            }
-            SampleRows::Sparse { ends, features, cells } => {
-                let by_feature = by_feature(ends, features, cells, num_features);
-                let total: u64 = counts.iter().map(|&c| u64::from(c)).sum();
-                by_feature
-                    .into_par_iter()
-                    .enumerate()
-                    .map(|(feature, column)| {
-                        interrupt.check()?;
-                        let mut keys = SampleColumn::default();
-                        for &(slot, cell) in &column {
-                            keys.push(cell, counts[slot as usize]);
-                        }
-                        Ok(keys.mapper(&mut Vec::new(), (options, feature), total))
-                    })
-                    .collect()
+        if self.features.is_none() {
+            let width = self.num_features;
+            let read = |rows: Range<usize>, features: Range<usize>, tile: &mut [f32]| {
+                let rows = self.cells[rows.start * width..rows.end * width].chunks_exact(width);
+                for (row, to) in rows.zip(tile.chunks_exact_mut(features.len())) {
+                    to.copy_from_slice(&row[features.clone()]);
+                }
+                Ok(())
+            };
+            return mappers_of(read, width, &counts, options, interrupt);
+        }
+        let mut columns = vec![SampleColumn::default(); num_features];
+        for (slot, &count) in counts.iter().enumerate() {
+            for (feature, cell) in self.row(slot) {
+                columns[feature as usize].push(cell, count);
             }
         }
+        let total = counts.iter().map(|&count| u64::from(count)).sum();
+        let mapper = |(feature, column): (usize, SampleColumn)| {
+            interrupt.check()?;
+            Ok(column.mapper(&mut Vec::new(), (options, feature), total))
+        };
+        columns.into_par_iter().enumerate().map(mapper).collect()
     }
 }
 
@@ -197,74 +232,6 @@ pub(super) fn mappers_of_table(
         table.read_features(&rows[at], features, tile)
     };
     mappers_of(read, num_features, &counts, options, interrupt)
-}
-
-impl SampleRows {
-    /// Adds one row of each group.
-    fn push(&mut self, table: &dyn CellSource, groups: &[RowGroup]) -> Result<()> {
-        let num_features = table.num_features();
-        match self {
-            Self::Dense { width, cells } => {
-                if num_features != *width {
-                    return Err(Error::data("features", "a batch has other features")
-                        .got(num_features)
-                        .expected(*width));
-                }
-                let (old, more) = (cells.len(), groups.len() * *width);
-                let fault = || Error::resource("the sample of rows", 4 * (old + more) as u64);
-                if cells.capacity() == 0 {
-                    // Zeroed memory is not touched before the rows are read into it.
-                    *cells = bytemuck::try_zeroed_vec(more).map_err(|()| fault())?;
-                } else {
-                    cells.try_reserve(more).map_err(|_| fault())?;
-                    cells.resize(old + more, 0.0);
-                }
-                let slots = cells[old..].par_chunks_exact_mut((*width).max(1));
-                slots.zip(groups).try_for_each(|(slot, group)| table.read(group.rows(), slot))
-            }
-            Self::Sparse { ends, features, cells } => {
-                let mut row = vec![0.0; num_features];
-                for group in groups {
-                    table.read(group.rows(), &mut row)?;
-                    let given = (0..).zip(&row).filter(|(_, cell)| **cell != 0.0);
-                    for (feature, &cell) in given {
-                        features.push(feature);
-                        cells.push(cell);
-                    }
-                    ends.push(cells.len());
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// Moves the rows of ascending `slots` to the front and drops the others.
-    fn retain(&mut self, slots: impl Iterator<Item = usize>) {
-        match self {
-            Self::Dense { width, cells } => {
-                let mut to = 0;
-                for slot in slots {
-                    cells.copy_within(slot * *width..(slot + 1) * *width, to);
-                    to += *width;
-                }
-                cells.truncate(to);
-            }
-            Self::Sparse { ends, features, cells } => {
-                let (mut to, mut kept) = (0, 0);
-                for slot in slots {
-                    let range = ends[slot]..ends[slot + 1];
-                    features.copy_within(range.clone(), to);
-                    cells.copy_within(range.clone(), to);
-                    to += range.len();
-                    kept += 1;
-                    ends[kept] = to;
-                }
-                ends.truncate(kept + 1);
-                features.truncate(to);
-                cells.truncate(to);
-            }
-        }
-    }
 }
 
 /// The rows with one hash.
@@ -315,22 +282,6 @@ fn grouped(hashes: &[u64], highest: u64) -> Vec<RowGroup> {
     rows.chunk_by(|a, b| a.hash == b.hash)
         .map(|same| RowGroup { count: same.len() as u32, ..same[0] })
         .collect()
-}
-
-/// Turns sparse rows into columns of `(slot, cell)`.
-fn by_feature(
-    ends: &[usize],
-    features: &[u32],
-    cells: &[f32],
-    num_features: usize,
-) -> Vec<Vec<(u32, f32)>> {
-    let mut columns = vec![Vec::new(); num_features];
-    for (slot, range) in ends.windows(2).enumerate() {
-        for i in range[0]..range[1] {
-            columns[features[i] as usize].push((slot as u32, cells[i]));
-        }
-    }
-    columns
 }
 
 #[cfg(test)]

@@ -112,15 +112,13 @@ impl SampleColumn {
         sort_by_key(&mut self.single, scratch, |key| key);
         let many: u64 = self.many.iter().map(|&(_, count)| u64::from(count)).sum();
         let absent = total - self.missing - many - self.single.len() as u64;
-        let mut rest: Vec<(u32, u64)> =
-            self.many.iter().map(|&(key, count)| (key, u64::from(count))).collect();
+        let many = self.many.iter().map(|&(key, count)| (key, u64::from(count)));
+        let mut rest: Vec<(u32, u64)> = many.collect();
         rest.extend((absent > 0).then_some((to_key(0.0), absent)));
         rest.sort_unstable();
         let distinct = merged(&self.single, &rest);
-        if options.categorical.contains(&(feature as u32)) {
-            return BinMapper::choose_categories(&distinct, self.missing, options.max_bins);
-        }
-        BinMapper::choose(&distinct, self.missing, options.max_bins)
+        let is_category = options.categorical.contains(&(feature as u32));
+        BinMapper::choose(&distinct, self.missing, options.max_bins, is_category)
     }
 }
 

@@ -3,7 +3,7 @@
 //! The rows with the smallest hashes of all data are among those of each part, together with all
 //! equal rows of that part. So the samples of the parts contain all that is needed.
 
-use super::sample::{RowSample, SampleEntry, SampleRows};
+use super::sample::{RowSample, SampleEntry};
 use crate::error::{Error, Result};
 
 impl RowSample {
@@ -29,29 +29,12 @@ impl RowSample {
         for entry in self.entries.iter().filter(|entry| entry.hash <= largest) {
             bytes.extend(entry.hash.to_le_bytes());
             bytes.extend(entry.count.to_le_bytes());
-            let start = bytes.len();
-            bytes.extend(0u32.to_le_bytes());
-            let mut num_cells = 0u32;
-            let mut cell = |feature: u32, cell: f32| {
-                num_cells += 1;
+            let cells: Vec<(u32, f32)> = self.row(entry.slot as usize).collect();
+            bytes.extend((cells.len() as u32).to_le_bytes());
+            for (feature, cell) in cells {
                 bytes.extend(feature.to_le_bytes());
                 bytes.extend(cell.to_le_bytes());
-            };
-            let slot = entry.slot as usize;
-            match &self.rows {
-                SampleRows::Dense { width, cells } => {
-                    let row = (0..).zip(&cells[slot * width..(slot + 1) * width]);
-                    row.filter(|(_, value)| **value != 0.0).for_each(|(f, &value)| cell(f, value));
-                }
-                SampleRows::Sparse { ends, features, cells } => {
-                    let range = ends[slot]..ends[slot + 1];
-                    features[range.clone()]
-                        .iter()
-                        .zip(&cells[range])
-                        .for_each(|(&f, &c)| cell(f, c));
-                }
             }
-            bytes[start..start + 4].copy_from_slice(&num_cells.to_le_bytes());
         }
         bytes
     }
@@ -61,16 +44,16 @@ impl RowSample {
         let mut reader = SampleReader(bytes);
         self.num_features = self.num_features.max(reader.u64()? as usize);
         self.content = self.content.wrapping_add(reader.u64()?);
-        let SampleRows::Sparse { ends, features, cells } = &mut self.rows else {
+        let Some(features) = &mut self.features else {
             return Err(Error::internal("samples go into one that grows"));
         };
         while !reader.0.is_empty() {
             let (hash, count, slot) = (reader.u64()?, reader.u32()?, self.entries.len() as u32);
             for _ in 0..reader.u32()? {
                 features.push(reader.u32()?);
-                cells.push(f32::from_bits(reader.u32()?));
+                self.cells.push(f32::from_bits(reader.u32()?));
             }
-            ends.push(cells.len());
+            self.ends.push(self.cells.len());
             self.entries.push(SampleEntry { hash, count, slot });
         }
         Ok(())

@@ -70,21 +70,14 @@ pub fn thresholds(distinct: &[WeightedCell], max_bins: usize) -> Vec<f32> {
     let bounds: Vec<usize> = if distinct.len() <= max_bins {
         (1..distinct.len()).collect()
     } else {
-        let sums = prefix_sums(distinct);
+        let (mut sums, mut total) = (vec![0], 0);
+        sums.extend(distinct.iter().map(|cell| {
+            total += cell.weight;
+            total
+        }));
         fill(&sums, smallest_capacity(&sums, max_bins), max_bins).unwrap_or_default()
     };
     bounds.iter().map(|&i| between(distinct[i - 1].cell, distinct[i].cell)).collect()
-}
-
-fn prefix_sums(distinct: &[WeightedCell]) -> Vec<u64> {
-    let mut sums = Vec::with_capacity(distinct.len() + 1);
-    sums.push(0);
-    let mut total = 0;
-    sums.extend(distinct.iter().map(|w| {
-        total += w.weight;
-        total
-    }));
-    sums
 }
 
 /// The smallest capacity for which `max_bins` bins suffice. It is usually near the mean weight,

@@ -5,14 +5,13 @@
 //! pairs, which no tree needs if the loss is about pairs. Draws depend on the content of a query or
 //! document and on the round only.
 
-use super::doc_sampling::{DocDraws, thin};
-use super::reducer::RoundReducer;
+use super::doc_sampling::thin;
 use super::{BoostingParams, DocSampling};
 use crate::Gradient;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::random::{draw, start};
-use crate::tree::Criterion;
+use crate::random::{draw, draw_in, start};
+use crate::tree::{Criterion, GrowthReducer};
 use rayon::prelude::*;
 
 /// Queries per task.
@@ -21,13 +20,23 @@ const QUERIES_A_TASK: usize = 1024;
 const OF_QUERIES: u64 = 0x71_75_65_72_69_65_73;
 const OF_DOCS: u64 = 0x64_6f_63_73;
 
+/// The largest draws of queries and of documents that are in the bag.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct BagShares {
+    queries: u64,
+    docs: u64,
+}
+
+impl BagShares {
+    const ALL: Self = Self { queries: u64::MAX, docs: u64::MAX };
+}
+
 /// The documents of the latest round, ascending.
 #[derive(Debug)]
 pub(super) struct Bagging {
     queries: Vec<u32>,
     seed: u64,
-    query_share: u64,
-    doc_share: u64,
+    shares: BagShares,
     /// How documents are sampled by their gradients, and the share that is kept; `None` for uniform
     /// sampling.
     thinning: Option<(DocSampling, f64)>,
@@ -54,8 +63,10 @@ impl Bagging {
                 .map(|(q, _)| q as u32)
                 .collect(),
             seed: params.grow.seed,
-            query_share: share(params.queries_per_tree),
-            doc_share: share(if is_uniform { params.docs_per_tree } else { 1.0 }),
+            shares: BagShares {
+                queries: share(params.queries_per_tree),
+                docs: share(if is_uniform { params.docs_per_tree } else { 1.0 }),
+            },
             thinning: (!is_uniform && params.docs_per_tree < 1.0)
                 .then_some((params.doc_sampling, params.docs_per_tree)),
             keeps_still: params.grow.criterion == Criterion::LeastSquares,
@@ -72,75 +83,64 @@ impl Bagging {
         &mut self,
         dataset: &Dataset,
         gradients: &mut [Gradient],
-        reducer: &dyn RoundReducer,
+        reducer: &dyn GrowthReducer,
         round: u64,
     ) -> Result<u64> {
-        self.split(dataset, gradients, round);
-        let mut num_docs = reducer.sum_docs(round, self.docs.len() as u64)?;
-        let everything = u64::MAX;
-        let bagged = (self.query_share, self.doc_share) != (everything, everything);
-        if num_docs == 0 && bagged {
-            // A bag of few queries may be empty; then all documents are used.
-            let shares = (self.query_share, self.doc_share);
-            (self.query_share, self.doc_share) = (everything, everything);
-            self.split(dataset, gradients, round);
-            (self.query_share, self.doc_share) = shares;
-            num_docs = reducer.sum_docs(round, self.docs.len() as u64)?;
+        let mut num_docs = [0];
+        // A bag of few queries may be empty; then all documents are used.
+        for shares in [self.shares, BagShares::ALL] {
+            self.split(dataset, gradients, round, shares);
+            num_docs = [self.docs.len() as u64];
+            reducer.sum("the docs of a tree", round, &mut num_docs)?;
+            if num_docs != [0] || shares == BagShares::ALL {
+                break;
+            }
         }
-        let Some((sampling, share)) = self.thinning else { return Ok(num_docs) };
-        let draws =
-            DocDraws { start: start(self.seed ^ OF_DOCS, round), doc_hash: dataset.doc_hash() };
-        thin(sampling, share, draws, gradients, [&mut self.docs, &mut self.rest]);
+        let Some((sampling, share)) = self.thinning else { return Ok(num_docs[0]) };
+        let (start, doc_hash) = (start(self.seed ^ OF_DOCS, round), dataset.doc_hash());
+        let draw = |doc: u32| draw_in(start, doc_hash[doc as usize]);
+        thin(sampling, share, draw, gradients, [&mut self.docs, &mut self.rest]);
         Ok(self.docs.len() as u64)
     }
 
-    fn split(&mut self, dataset: &Dataset, gradients: &[Gradient], round: u64) {
-        let parts: Vec<[Vec<u32>; 2]> = self
-            .queries
-            .par_chunks(QUERIES_A_TASK)
-            .map(|queries| self.part(queries, dataset, gradients, round))
-            .collect();
+    fn split(&mut self, dataset: &Dataset, gradients: &[Gradient], round: u64, shares: BagShares) {
+        let part = |queries: &[u32]| {
+            let (query_hash, doc_hash) = (dataset.query_hash(), dataset.doc_hash());
+            let ranges = queries.iter().map(|&q| (q, dataset.queries().range(q as usize)));
+            let num_docs = ranges.clone().map(|(_, docs)| docs.len()).sum();
+            let (mut docs, mut rest) = (Vec::with_capacity(num_docs), Vec::new());
+            for (query, range) in ranges {
+                let hash = query_hash[query as usize];
+                if draw(self.seed ^ OF_QUERIES, round, hash) > shares.queries {
+                    rest.extend(range.start as u32..range.end as u32);
+                    continue;
+                }
+                let of_query = &gradients[range.clone()];
+                // Zero of either sign in both; without a branch, since hardly any gradient is zero.
+                let bits = |g: &Gradient| (g.grad.to_bits() | g.hess.to_bits()) << 1;
+                let is_still = |gradient: &Gradient| !self.keeps_still && bits(gradient) == 0;
+                let any_still =
+                    of_query.iter().fold(false, |any, gradient| any | is_still(gradient));
+                if shares.docs == u64::MAX && !any_still {
+                    docs.extend(range.start as u32..range.end as u32);
+                    continue;
+                }
+                for (doc, gradient) in range.zip(of_query) {
+                    let drawn = shares.docs == u64::MAX
+                        || draw(self.seed ^ OF_DOCS, round, doc_hash[doc]) <= shares.docs;
+                    if drawn && !is_still(gradient) { &mut docs } else { &mut rest }
+                        .push(doc as u32);
+                }
+            }
+            [docs, rest]
+        };
+        let parts: Vec<[Vec<u32>; 2]> = self.queries.par_chunks(QUERIES_A_TASK).map(part).collect();
         self.docs.clear();
         self.rest.clear();
         for [docs, rest] in parts {
             self.docs.extend(docs);
             self.rest.extend(rest);
         }
-    }
-
-    fn part(
-        &self,
-        queries: &[u32],
-        dataset: &Dataset,
-        gradients: &[Gradient],
-        round: u64,
-    ) -> [Vec<u32>; 2] {
-        let (query_hash, doc_hash) = (dataset.query_hash(), dataset.doc_hash());
-        let ranges = queries.iter().map(|&q| (q, dataset.queries().range(q as usize)));
-        let num_docs = ranges.clone().map(|(_, docs)| docs.len()).sum();
-        let (mut docs, mut rest) = (Vec::with_capacity(num_docs), Vec::new());
-        for (query, range) in ranges {
-            let hash = query_hash[query as usize];
-            if draw(self.seed ^ OF_QUERIES, round, hash) > self.query_share {
-                rest.extend(range.start as u32..range.end as u32);
-                continue;
-            }
-            let of_query = &gradients[range.clone()];
-            // Zero of either sign in both; without a branch, since hardly any gradient is zero.
-            let bits = |g: &Gradient| (g.grad.to_bits() | g.hess.to_bits()) << 1;
-            let is_still = |gradient: &Gradient| !self.keeps_still && bits(gradient) == 0;
-            let any_still = of_query.iter().fold(false, |any, gradient| any | is_still(gradient));
-            if self.doc_share == u64::MAX && !any_still {
-                docs.extend(range.start as u32..range.end as u32);
-                continue;
-            }
-            for (doc, gradient) in range.zip(of_query) {
-                let drawn = self.doc_share == u64::MAX
-                    || draw(self.seed ^ OF_DOCS, round, doc_hash[doc]) <= self.doc_share;
-                if drawn && !is_still(gradient) { &mut docs } else { &mut rest }.push(doc as u32);
-            }
-        }
-        [docs, rest]
     }
 }
 

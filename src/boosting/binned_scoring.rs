@@ -4,58 +4,53 @@
 //! the bins scores a data set to the same bits as the raw rows.
 
 use super::initial_model::{
-    ScoreOrigin, check_features, compute_scores, is_native_forest, is_plain, start_scores,
+    ScoreOrigin, bins_mismatch, check_features, compute_scores, is_native_forest, is_plain,
 };
-use super::score_cache::ScoreCache;
 use crate::Interrupt;
 use crate::binning::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::binned::{ForestScorer, no_bins};
-use crate::model::{Classes, Component, Forest, Model, Part, Tree};
+use crate::model::{Component, Forest, Model, Part, Set, Tree};
 use crate::tree::BinnedTree;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All trees of a model, including nested models, as binned trees, forest by forest.
-#[derive(Debug)]
-pub(super) struct BinnedForests(Vec<BinnedTree>);
+/// Scores the documents of a data set by trees whose thresholds are those of its bins.
+pub(super) struct BinnedScorer<'a> {
+    pub(super) dataset: &'a Dataset,
+    pub(super) interrupt: &'a Interrupt,
+}
 
-impl BinnedForests {
-    /// `None` if the model cannot score binned documents.
-    pub(super) fn of(model: &Model, binning: &Binning) -> Option<Self> {
-        let forests = native_forests(model).ok()?;
-        let trees = forests.iter().flat_map(|forest| {
-            forest.trees().iter().map(|tree| BinnedTree::new(tree, forest.sets(), binning))
-        });
-        trees.collect::<Option<_>>().map(Self)
+impl BinnedScorer<'_> {
+    /// Adds the leaf values of a tree to the sum of each document.
+    pub(super) fn add_tree(&self, tree: &Tree, sets: &[Set], sums: &mut [f64]) -> Result<()> {
+        self.interrupt.check()?;
+        let binned = BinnedTree::new(tree, sets, self.dataset.binning());
+        binned.ok_or_else(bins_mismatch)?.add_to(self.dataset.matrix(), sums, self.interrupt)
     }
 
-    /// Adds the scores of the model, the one that was given to [`of`](Self::of), to `sums`.
-    pub(super) fn add(
-        &self,
-        model: &Model,
-        dataset: &Dataset,
-        sums: &mut [f64],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        model.add_binned(&mut self.on(dataset, interrupt), sums)
+    /// The leaf values of a tree, by document.
+    pub(super) fn outputs(&self, tree: &Tree, sets: &[Set]) -> Result<Vec<f64>> {
+        let mut outputs = vec![0.0; self.dataset.num_docs()];
+        self.add_tree(tree, sets, &mut outputs)?;
+        Ok(outputs)
     }
+}
 
-    /// The margins and scores by a model of classes.
-    pub(super) fn classes(
-        &self,
-        classes: &Classes,
-        dataset: &Dataset,
-        interrupt: &Interrupt,
-    ) -> Result<ScoreCache> {
-        let margins =
-            classes.binned_margins(&mut self.on(dataset, interrupt), dataset.num_docs())?;
-        Ok(ScoreCache::of_classes(margins, classes.expectation()))
+impl ForestScorer<'_> for BinnedScorer<'_> {
+    fn add(&mut self, forest: &Forest, sums: &mut [f64]) -> Result<()> {
+        forest.trees().iter().try_for_each(|tree| self.add_tree(tree, forest.sets(), sums))
     }
+}
 
-    fn on<'a>(&'a self, dataset: &'a Dataset, interrupt: &'a Interrupt) -> BinnedForestScorer<'a> {
-        BinnedForestScorer { dataset, trees: self.0.iter(), interrupt }
-    }
+/// Whether a model, with all models inside it, can score documents with these bins.
+pub(super) fn can_score(model: &Model, binning: &Binning) -> bool {
+    native_forests(model).is_ok_and(|forests| {
+        forests.iter().all(|forest| {
+            let mut trees = forest.trees().iter();
+            trees.all(|tree| BinnedTree::new(tree, forest.sets(), binning).is_some())
+        })
+    })
 }
 
 /// The score of each document of a data set, including its base score.
@@ -64,14 +59,14 @@ impl BinnedForests {
 /// part of the model these would stand for.
 pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
     check_features(model, dataset)?;
-    let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(no_bins)?;
+    if !can_score(model, dataset.binning()) {
+        return Err(no_bins());
+    }
     if dataset.base_score().is_some() && !is_plain(model) {
         let what = "a sum of models cannot score docs that have base scores";
         return Err(Error::data("base", what).hint("score the raw features"));
     }
-    let mut scores = start_scores(dataset, 0.0);
-    coded.add(model, dataset, &mut scores, interrupt)?;
-    Ok(scores)
+    Ok(compute_scores(model, ScoreOrigin::Model, dataset, interrupt)?.into_scores())
 }
 
 /// The score of each document of a data set whose base scores are those of `base`, by a model that
@@ -87,9 +82,8 @@ pub fn score_above(
         let what = "the dataset was made for the trees of another base";
         return Err(Error::data("base", what).hint("score the raw features"));
     }
-    let score_cache =
-        compute_scores(model, ScoreOrigin::Trees(base.num_trees()), dataset, interrupt)?;
-    Ok(score_cache.scores().to_vec())
+    let origin = ScoreOrigin::Trees(base.num_trees());
+    Ok(compute_scores(model, origin, dataset, interrupt)?.into_scores())
 }
 
 /// Whether a model is another model plus trees.
@@ -114,24 +108,6 @@ fn goes_on_from(model: &Model, base: &Model) -> bool {
             _ => false,
         };
     same && pairs.enumerate().all(grown) && rest.iter().skip(last).all(is_native_forest)
-}
-
-/// Adds the trees of a model to sums of the docs of a dataset, forest by forest in order.
-struct BinnedForestScorer<'a> {
-    dataset: &'a Dataset,
-    /// The remaining trees, in order.
-    trees: std::slice::Iter<'a, BinnedTree>,
-    interrupt: &'a Interrupt,
-}
-
-impl ForestScorer<'_> for BinnedForestScorer<'_> {
-    fn add(&mut self, forest: &Forest, sums: &mut [f64]) -> Result<()> {
-        for tree in self.trees.by_ref().take(forest.trees().len()) {
-            self.interrupt.check()?;
-            tree.add_to(self.dataset.matrix(), sums, self.interrupt)?;
-        }
-        Ok(())
-    }
 }
 
 /// Gathers the forests of a model in the order in which they are scored.

@@ -19,7 +19,7 @@
 
 use crate::Gradient;
 use crate::error::{Error, Result};
-use crate::random::draw_in;
+use rayon::iter::Either;
 use rayon::prelude::*;
 
 /// Documents per task.
@@ -102,37 +102,14 @@ impl KeepRule {
         let size = f64::from(size);
         if size >= self.sure { 1.0 } else { self.by_chance.unwrap_or(size / self.sure) }
     }
-
-    fn part(self, docs: &[u32], sizes: &[u32], draws: DocDraws<'_>) -> SampledDocs {
-        let mut part = SampledDocs { kept: Vec::new(), others: Vec::with_capacity(docs.len()) };
-        for (&doc, &size) in docs.iter().zip(sizes) {
-            let probability = self.probability(size);
-            let drawn = draw_in(draws.start, draws.doc_hash[doc as usize]) as f64;
-            if probability >= 1.0 || drawn < probability * 2f64.powi(64) {
-                part.kept.push((doc, probability));
-            } else {
-                part.others.push(doc);
-            }
-        }
-        part
-    }
-}
-
-/// The random draws of a round.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DocDraws<'a> {
-    /// The state that all draws share.
-    pub(super) start: u64,
-    /// A hash of the content of each document.
-    pub(super) doc_hash: &'a [u64],
 }
 
 /// Keeps a share of `docs` and moves the others to `rest`, both ascending. Divides the gradients of
-/// kept documents by their probability.
+/// kept documents by their probability; `draw` has the random bits of a document.
 pub(super) fn thin(
     sampling: DocSampling,
     share: f64,
-    draws: DocDraws<'_>,
+    draw: impl Fn(u32) -> u64 + Sync + Send,
     gradients: &mut [Gradient],
     [docs, rest]: [&mut Vec<u32>; 2],
 ) {
@@ -149,41 +126,26 @@ pub(super) fn thin(
     let sizes: Vec<u32> = squares.par_iter().map(size).collect();
     let tallies = sizes.par_chunks(DOCS_A_TASK).map(SizeHistogram::of);
     let rule = sampling.rule(&tallies.reduce(SizeHistogram::default, SizeHistogram::and), share);
-    let tasks = docs.par_chunks(DOCS_A_TASK).zip(sizes.par_chunks(DOCS_A_TASK));
-    let parts: Vec<SampledDocs> =
-        tasks.map(|(docs, sizes)| rule.part(docs, sizes, draws)).collect();
+    let keep = |(&doc, &size): (&u32, &u32)| {
+        let probability = rule.probability(size);
+        if probability >= 1.0 || (draw(doc) as f64) < probability * 2f64.powi(64) {
+            Either::Left((doc, probability))
+        } else {
+            Either::Right(doc)
+        }
+    };
+    let (kept, others): (Vec<(u32, f64)>, Vec<u32>) =
+        docs.par_iter().zip(&sizes).partition_map(keep);
     docs.clear();
-    let mut others = Vec::with_capacity(sizes.len());
-    for part in parts {
-        for (doc, probability) in part.kept {
-            docs.push(doc);
-            let gradient = &mut gradients[doc as usize];
-            gradient.grad = (f64::from(gradient.grad) / probability) as f32;
-            gradient.hess = (f64::from(gradient.hess) / probability) as f32;
-        }
-        others.extend(part.others);
+    for (doc, probability) in kept {
+        docs.push(doc);
+        let gradient = &mut gradients[doc as usize];
+        gradient.grad = (f64::from(gradient.grad) / probability) as f32;
+        gradient.hess = (f64::from(gradient.hess) / probability) as f32;
     }
-    *rest = merged(rest, &others);
-}
-
-/// The result of sampling.
-struct SampledDocs {
-    /// The kept documents with their probabilities.
-    kept: Vec<(u32, f64)>,
-    others: Vec<u32>,
-}
-
-/// Merges two ascending lists.
-fn merged(a: &[u32], b: &[u32]) -> Vec<u32> {
-    let (mut merged, mut a) = (Vec::with_capacity(a.len() + b.len()), a.iter().copied().peekable());
-    for &next in b {
-        while let Some(before) = a.next_if(|&doc| doc < next) {
-            merged.push(before);
-        }
-        merged.push(next);
-    }
-    merged.extend(a);
-    merged
+    rest.extend(others);
+    #[expect(clippy::stable_sort_primitive, reason = "it merges two ascending lists in one pass")]
+    rest.sort();
 }
 
 const fn bucket_of(size: u32) -> usize {
@@ -205,14 +167,11 @@ fn least_of(bucket: usize) -> f64 {
 
 /// The number of documents and the sum of sizes in each bucket.
 #[derive(Debug, Clone)]
-struct SizeHistogram {
-    counts: Vec<u64>,
-    sums: Vec<u64>,
-}
+struct SizeHistogram(Vec<[u64; 2]>);
 
 impl Default for SizeHistogram {
     fn default() -> Self {
-        Self { counts: vec![0; NUM_BUCKETS], sums: vec![0; NUM_BUCKETS] }
+        Self(vec![[0; 2]; NUM_BUCKETS])
     }
 }
 
@@ -220,28 +179,27 @@ impl SizeHistogram {
     fn of(sizes: &[u32]) -> Self {
         let mut tally = Self::default();
         for &size in sizes {
-            let bucket = bucket_of(size);
-            tally.counts[bucket] += 1;
-            tally.sums[bucket] += u64::from(size);
+            let [count, sum] = &mut tally.0[bucket_of(size)];
+            *count += 1;
+            *sum += u64::from(size);
         }
         tally
     }
 
     fn and(mut self, other: Self) -> Self {
-        let own = self.counts.iter_mut().chain(&mut self.sums);
-        own.zip(other.counts.into_iter().chain(other.sums)).for_each(|(a, b)| *a += b);
+        self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a = [a[0] + b[0], a[1] + b[1]]);
         self
     }
 
     fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        self.0.iter().map(|[count, _]| count).sum()
     }
 
     /// The rule that always keeps the largest documents, at most `top`, and others with one
     /// probability.
     fn one_sided(&self, top: f64, target: f64) -> KeepRule {
         let (mut above, mut sure) = (0, f64::from(LARGEST) + 1.0);
-        for (bucket, &count) in self.counts.iter().enumerate().rev() {
+        for (bucket, &[count, _]) in self.0.iter().enumerate().rev() {
             if (above + count) as f64 > top {
                 break;
             }
@@ -255,9 +213,9 @@ impl SizeHistogram {
     /// The rule that keeps `target` documents in expectation, with a probability in proportion to
     /// the size.
     fn by_importance(&self, target: f64) -> KeepRule {
-        let mut below: u64 = self.sums.iter().sum();
+        let mut below: u64 = self.0.iter().map(|[_, sum]| sum).sum();
         let mut above = 0;
-        for (bucket, (&count, &sum)) in self.counts.iter().zip(&self.sums).enumerate().rev() {
+        for (bucket, &[count, sum]) in self.0.iter().enumerate().rev() {
             let least = least_of(bucket);
             let at_least = (above + count) as f64 + (below - sum) as f64 / least;
             if count > 0 && at_least >= target {
@@ -275,7 +233,7 @@ impl SizeHistogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{draw, start};
+    use crate::random::draw;
 
     fn gradients(count: u64) -> Vec<Gradient> {
         let unit = |stream, id| (draw(3, stream, id) >> 11) as f64 / 2f64.powi(53);
@@ -297,8 +255,8 @@ mod tests {
         let doc_hash: Vec<u64> = (0..all.len() as u64).map(|doc| draw(9, 9, doc)).collect();
         let mut gradients = all.to_vec();
         let (mut docs, mut rest) = ((0..all.len() as u32).collect(), Vec::new());
-        let draws = DocDraws { start: start(1, round), doc_hash: &doc_hash };
-        thin(sampling, share, draws, &mut gradients, [&mut docs, &mut rest]);
+        let draw = |doc: u32| draw(1, round, doc_hash[doc as usize]);
+        thin(sampling, share, draw, &mut gradients, [&mut docs, &mut rest]);
         (docs, rest, gradients)
     }
 

@@ -15,17 +15,16 @@
 //! Cost: in each round, all documents are routed twice through each dropped tree.
 
 use super::BoostingParams;
-use super::initial_model::{
-    InitialModel, ScoreOrigin, bins_mismatch, compute_scores, is_native_forest,
-};
+use super::binned_scoring::BinnedScorer;
+use super::initial_model::{InitialModel, ScoreOrigin, compute_scores, is_native_forest, is_plain};
 use super::score_cache::ScoreCache;
+use super::trainer::{lists_of_text, lists_to_text, with_values};
 use crate::Interrupt;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::{Leaf, Model, Tree};
+use crate::model::{Model, Tree};
 use crate::random::draw;
 use crate::schema::{ParamRange, Parameters, choices, parameters};
-use crate::tree::BinnedTree;
 
 /// Separate the draws of rounds and of trees from all other draws.
 const OF_ROUNDS: u64 = 0x64_72_6f_70_70_69_6e_67;
@@ -104,18 +103,13 @@ impl Dropout {
             return Vec::new();
         }
         let bits = |tree: usize| draw(seed ^ OF_TREES, round as u64, tree as u64);
-        let mut drawn: Vec<(u64, usize)> = (from..round)
-            .map(|tree| (bits(tree), tree))
-            .filter(|d| is_in(d.0, self.rate))
-            .collect();
-        if let Some(most) = self.most
-            && most < drawn.len()
-        {
-            drawn.sort_unstable();
-            drawn.truncate(most);
+        let mut trees: Vec<usize> =
+            (from..round).filter(|&tree| is_in(bits(tree), self.rate)).collect();
+        if let Some(most) = self.most {
+            trees.sort_by_key(|&tree| bits(tree));
+            trees.truncate(most);
+            trees.sort_unstable();
         }
-        let mut trees: Vec<usize> = drawn.into_iter().map(|(_, tree)| tree).collect();
-        trees.sort_unstable();
         trees
     }
 }
@@ -175,7 +169,7 @@ impl DropoutState {
         let labels: &[f32] = if sees_labels { dataset.labels() } else { &[] };
         let labels = labels.iter().map(|&label| f64::from(label.abs()));
         dropout_state.unit = unit(before.most().max(labels.fold(0.0, f64::max)));
-        if model.components().iter().all(is_native_forest) {
+        if is_plain(model) {
             model.set_intercept(rounded(model.intercept(), dropout_state.unit))?;
         }
         dropout_state.initial_values =
@@ -210,10 +204,9 @@ impl DropoutState {
     ) -> Result<ScoreCache> {
         let mut score_cache = self.before(model, dataset, interrupt)?;
         score_cache.round(|sum| rounded(sum, self.unit));
+        let scorer = BinnedScorer { dataset, interrupt };
         for (at, (tree, sets)) in model.trees_with_sets().skip(self.first_tree).enumerate() {
-            let coded = BinnedTree::new(tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
-            let sums = score_cache.sums(at % self.trees_a_round);
-            coded.add_to(dataset.matrix(), sums, interrupt)?;
+            scorer.add_tree(tree, sets, score_cache.sums(at % self.trees_a_round))?;
         }
         if let (ScoreOrigin::Classes, Some(classes)) = (self.from, model.classes()) {
             score_cache.settle(classes.expectation());
@@ -222,7 +215,7 @@ impl DropoutState {
     }
 
     /// The trees that a round drops, and the factors for new and dropped trees.
-    pub(super) fn round(&self, round: usize) -> RoundDropout {
+    fn round(&self, round: usize) -> RoundDropout {
         let rounds = self.options.drawn(self.seed, self.first_round, round);
         let (new, old) = self.options.factors(rounds.len(), self.learning_rate);
         let place = |round| self.first_tree + (round - self.first_round) * self.trees_a_round;
@@ -230,13 +223,10 @@ impl DropoutState {
         RoundDropout { new, old, trees: rounds.into_iter().flat_map(of_round).collect() }
     }
 
-    /// A new tree with its leaf values rounded.
-    pub(super) fn rounded(&self, tree: &Tree) -> Tree {
-        self.times(tree, 1.0)
-    }
-
-    /// The dropped trees of a model.
-    pub(super) fn dropped(&self, model: &Model, drop: &RoundDropout) -> Vec<DroppedTree> {
+    /// The factor for the new trees of the next round, besides the learning rate, and the trees that
+    /// it drops.
+    pub(super) fn dropped(&self, model: &Model) -> (f64, Vec<DroppedTree>) {
+        let drop = self.round(model.num_rounds());
         let all: Vec<&Tree> = model.trees().collect();
         let dropped = |&place: &usize| DroppedTree {
             place,
@@ -244,19 +234,17 @@ impl DropoutState {
             out: self.times(all[place], -1.0),
             back: self.times(all[place], drop.old),
         };
-        drop.trees.iter().map(dropped).collect()
+        (drop.new, drop.trees.iter().map(dropped).collect())
     }
 
-    fn times(&self, tree: &Tree, factor: f64) -> Tree {
-        let value = |leaf: &Leaf| nearest(factor * leaf.value, self.unit);
-        let leaves = tree.leaves().iter();
-        let leaves = leaves.map(|leaf| Leaf { value: value(leaf), ..leaf.clone() }).collect();
-        Tree::new(tree.splits().to_vec(), leaves)
+    /// A tree with its leaf values multiplied by a factor and rounded.
+    pub(super) fn times(&self, tree: &Tree, factor: f64) -> Tree {
+        with_values(tree, |(_, leaf)| nearest(factor * leaf.value, self.unit))
     }
 
     /// Records the values of new trees.
-    pub(super) fn record_trees<'a>(&mut self, trees: impl Iterator<Item = &'a Tree>) {
-        self.initial_values.extend(trees.map(values_of));
+    pub(super) fn record_trees(&mut self, trees: &[Tree]) {
+        self.initial_values.extend(trees.iter().map(values_of));
     }
 
     /// Removes the values of the trees after the first `rounds` rounds.
@@ -273,7 +261,7 @@ impl DropoutState {
         values.truncate(model.num_trees().saturating_sub(self.first_tree));
         for round in self.num_before..rounds {
             let drop = self.round(round);
-            for &tree in &drop.trees {
+            for tree in drop.trees {
                 for value in &mut values[tree - self.first_tree] {
                     *value = nearest(drop.old * *value, self.unit);
                 }
@@ -300,40 +288,28 @@ impl DropoutState {
 
     /// The leaf values of new trees, for a checkpoint.
     pub(super) fn to_text(&self) -> String {
-        let mut text = String::new();
-        for values in self.new_births() {
-            let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-            text.push_str(&values.join(" "));
-            text.push(';');
-        }
-        text
+        let num_before = (self.num_before - self.first_round) * self.trees_a_round;
+        lists_to_text(&self.initial_values[num_before..])
     }
 
     /// Restores the leaf values of a checkpoint; `false` if they do not fit its model.
     pub(super) fn restore(&mut self, text: &str, model: &Model) -> bool {
-        let values = |tree: &str| tree.split(' ').map(|value| value.parse().ok()).collect();
-        let initial_values: Option<Vec<Vec<f64>>> =
-            text.split_terminator(';').map(values).collect();
-        let Some(initial_values) = initial_values else { return false };
+        let Some(initial_values) = lists_of_text(text) else { return false };
         self.initial_values.extend(initial_values);
         let is_whole = self.first_tree + self.initial_values.len() == model.num_trees();
         is_whole && self.at(model, model.num_rounds()).is_ok_and(|same| same == *model)
     }
-
-    fn new_births(&self) -> &[Vec<f64>] {
-        &self.initial_values[(self.num_before - self.first_round) * self.trees_a_round..]
-    }
 }
 
 /// What a round drops.
-#[derive(Debug, Default)]
-pub(super) struct RoundDropout {
+#[derive(Debug)]
+struct RoundDropout {
     /// The factor for the new tree, besides the learning rate.
-    pub(super) new: f64,
+    new: f64,
     /// The factor for the dropped trees.
-    pub(super) old: f64,
+    old: f64,
     /// The indices of the dropped trees in the model.
-    pub(super) trees: Vec<usize>,
+    trees: Vec<usize>,
 }
 
 /// A dropped tree.
@@ -349,7 +325,7 @@ pub(super) struct DroppedTree {
     pub(super) back: Tree,
 }
 
-fn values_of(tree: &Tree) -> Vec<f64> {
+pub(super) fn values_of(tree: &Tree) -> Vec<f64> {
     tree.leaves().iter().map(|leaf| leaf.value).collect()
 }
 

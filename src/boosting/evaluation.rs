@@ -9,7 +9,7 @@ use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
 use crate::model::Expectation;
 use crate::rounds::RoundPlan;
 use crate::tree::BinnedTree;
-use crate::{Convention, Grouping, Interrupt, Queries};
+use crate::{Grouping, Interrupt};
 use std::fmt;
 use std::sync::Arc;
 
@@ -40,12 +40,7 @@ impl EvaluationMetric {
     /// The same metric for labels up to `max`: a worker may not have the largest label.
     fn up_to(&self, max: f32) -> Result<Self> {
         match self {
-            Self::Metric(metric) if max > 0.0 => {
-                let convention = metric.convention().clone();
-                let max_label = convention.max_label.or(Some(max));
-                let known = metric.with_convention(&Convention { max_label, ..convention })?;
-                Ok(Self::Metric(known))
-            }
+            Self::Metric(metric) if max > 0.0 => metric.with_largest_label(max).map(Self::Metric),
             other => Ok(other.clone()),
         }
     }
@@ -69,46 +64,48 @@ pub struct EvaluationSet {
     pub dataset: Arc<Dataset>,
 }
 
-/// The evaluation sets with their scores, and the metrics.
+/// The training set and the evaluation sets with their scores, and the metrics.
 #[derive(Debug)]
 pub(crate) struct EvaluationSets {
+    train: ScoredSet,
+    /// The scores of the training set.
+    pub(super) train_cache: ScoreCache,
     sets: Vec<ScoredSet>,
     metrics: Vec<EvaluationMetric>,
-    /// The metric that selects between trees of several workers, and the largest query weight over
-    /// all workers.
-    selecting: Option<(EvaluationMetric, f64)>,
 }
 
 #[derive(Debug)]
 struct ScoredSet {
     set: EvaluationSet,
-    /// The metrics, if they depend on the labels of other workers.
-    metrics: Option<Vec<EvaluationMetric>>,
+    /// The metrics, which may depend on the labels of other workers.
+    metrics: Vec<EvaluationMetric>,
     /// The largest query weight over all workers.
     largest: f64,
-    /// `None` for the training set, whose scores the trainer has.
+    /// `None` for the training set, which has a cache of its own.
     score_cache: Option<ScoreCache>,
 }
 
 impl EvaluationSets {
-    /// Returns an error for sets with other bins than the training set, and for two sets of one
-    /// name.
+    /// Returns an error for sets with other bins than the training set.
     pub(super) fn new(
         sets: Vec<EvaluationSet>,
         metrics: Vec<EvaluationMetric>,
         train: &Arc<Dataset>,
     ) -> Result<Self> {
-        for (at, set) in sets.iter().enumerate() {
-            check_bins(set, train)?;
-            if sets[..at].iter().any(|other| other.name == set.name) {
-                let what = format!("two sets are called `{}`", set.name);
-                return Err(Error::param("valid", what));
-            }
-        }
-        let own =
-            |set: &EvaluationSet| (!Arc::ptr_eq(&set.dataset, train)).then(ScoreCache::default);
-        let sets = sets.into_iter().map(|set| ScoredSet::new(own(&set), set)).collect();
-        Ok(Self { sets, metrics, selecting: None })
+        sets.iter().try_for_each(|set| check_bins(set, train))?;
+        let scored = |set: EvaluationSet| ScoredSet {
+            metrics: metrics.clone(),
+            largest: set.dataset.query_weight().map_or(1.0, largest),
+            score_cache: (!Arc::ptr_eq(&set.dataset, train)).then(ScoreCache::default),
+            set,
+        };
+        let train = EvaluationSet { name: String::new(), dataset: train.clone() };
+        Ok(Self {
+            train: scored(train),
+            train_cache: ScoreCache::default(),
+            sets: sets.into_iter().map(scored).collect(),
+            metrics,
+        })
     }
 
     /// When training ends, and the names of its values.
@@ -134,21 +131,24 @@ impl EvaluationSets {
         })
     }
 
-    /// Returns an error if the exact step refers to a set that is not evaluated.
-    pub(super) fn check_step(&self, set: usize) -> Result<()> {
-        if set < self.sets.len() {
-            return Ok(());
-        }
-        Err(Error::param("step", "the exact step has no such set to look at"))
-    }
-
     /// A set other than the training set, with its scores.
     pub(super) fn scored(&self, set: usize) -> Option<(&Dataset, &[f64])> {
         let ScoredSet { set, score_cache, .. } = &self.sets[set];
         Some((&set.dataset, score_cache.as_ref()?.scores()))
     }
 
-    /// The data sets.
+    /// The training set.
+    pub(crate) fn train(&self) -> &Dataset {
+        &self.train.set.dataset
+    }
+
+    /// The training set, and the data of each evaluation set.
+    pub(crate) fn datasets(&self) -> Vec<&Dataset> {
+        let sets = self.sets().map(|set| &*set.dataset);
+        std::iter::once(self.train()).chain(sets).collect()
+    }
+
+    /// The evaluation sets.
     pub(crate) fn sets(&self) -> impl Iterator<Item = &EvaluationSet> {
         self.sets.iter().map(|set| &set.set)
     }
@@ -158,129 +158,117 @@ impl EvaluationSets {
         self.sets.iter().any(|set| set.score_cache.is_none())
     }
 
-    /// Computes the scores of all sets but the training set.
+    /// The training set, and all others, with their scores.
+    fn caches(&mut self) -> impl Iterator<Item = (&Dataset, &mut ScoreCache)> {
+        let others = self.sets.iter_mut();
+        let others = others.filter_map(|set| Some((&*set.set.dataset, set.score_cache.as_mut()?)));
+        std::iter::once((&*self.train.set.dataset, &mut self.train_cache)).chain(others)
+    }
+
+    /// Computes all scores.
     pub(super) fn start(&mut self, of: impl Fn(&Dataset) -> Result<ScoreCache>) -> Result<()> {
-        for set in &mut self.sets {
-            if let Some(score_cache) = &mut set.score_cache {
-                *score_cache = of(&set.set.dataset)?;
-            }
+        for (dataset, cache) in self.caches() {
+            *cache = of(dataset)?;
         }
         Ok(())
     }
 
-    /// Adds tree `at` of a round to the scores of all sets but the training set.
+    /// Adds tree `at` of a round to all scores, or to all but those of the training set.
     pub(super) fn add(
         &mut self,
         at: usize,
         tree: &BinnedTree,
+        with_train: bool,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        for set in &mut self.sets {
-            if let Some(score_cache) = &mut set.score_cache {
-                tree.add_to(set.set.dataset.matrix(), score_cache.sums(at), interrupt)?;
-            }
-        }
-        Ok(())
+        self.caches().skip(usize::from(!with_train)).try_for_each(|(dataset, cache)| {
+            tree.add_to(dataset.matrix(), cache.sums(at), interrupt)
+        })
     }
 
     /// Computes scores from the margins of classes.
     pub(super) fn settle(&mut self, expectation: &Expectation) {
-        for set in &mut self.sets {
-            if let Some(score_cache) = &mut set.score_cache {
-                score_cache.settle(expectation);
-            }
-        }
+        self.caches().for_each(|(_, cache)| cache.settle(expectation));
     }
 
     /// The mean of each metric on each set, set by set, over the documents of all workers.
     pub(super) fn values(
         &self,
-        train_scores: &[f64],
         reducer: &dyn RoundReducer,
-        round: usize,
+        round: u64,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         let mut words = Vec::with_capacity(self.num_values() * Mean::WORDS);
-        let mut add = |set: &ScoredSet| {
-            let scores = set.score_cache.as_ref().map_or(train_scores, ScoreCache::scores);
-            let metrics = set.metrics.as_ref().unwrap_or(&self.metrics);
-            words.extend(set.words(metrics, scores, interrupt)?);
-            Ok(())
-        };
-        let outcome = self.sets.iter().try_for_each(&mut add);
+        let outcome =
+            self.sets.iter().try_for_each(|ScoredSet { set, metrics, largest, score_cache }| {
+                let scores = score_cache.as_ref().unwrap_or(&self.train_cache).scores();
+                words.extend(metric_words(&set.dataset, metrics, *largest, scores, interrupt)?);
+                Ok(())
+            });
         words.resize(self.num_values() * Mean::WORDS, 0);
         reducer.fail_later(outcome)?;
-        reducer.sum_metrics(round as u64, &mut words)?;
+        reducer.sum_metrics(round, &mut words)?;
         Ok(words.chunks_exact(Mean::WORDS).map(|words| Mean::of_words(words).value).collect())
     }
 
     /// The first metric on the training set with these scores, as words to be summed over workers.
-    pub(super) fn words_of(
-        &self,
-        dataset: &Arc<Dataset>,
-        scores: &[f64],
-        interrupt: &Interrupt,
-    ) -> Result<Vec<u64>> {
-        let Some((metric, largest)) = &self.selecting else {
+    pub(super) fn words_of(&self, scores: &[f64], interrupt: &Interrupt) -> Result<Vec<u64>> {
+        let ScoredSet { set, metrics, largest, .. } = &self.train;
+        let Some(first) = metrics.get(..1) else {
             return Err(Error::internal("trees are selected without a metric"));
         };
-        let set = EvaluationSet { name: String::new(), dataset: dataset.clone() };
-        let set = ScoredSet { largest: *largest, ..ScoredSet::new(None, set) };
-        set.words(std::slice::from_ref(metric), scores, interrupt)
+        metric_words(&set.dataset, first, *largest, scores, interrupt)
     }
 
     /// Takes the largest label and query weight of the training set and of each set over all
     /// workers.
     pub(crate) fn settle_scales(&mut self, max_labels: &[f32], largest: &[f64]) -> Result<()> {
-        let first = self.metrics.first().map(|metric| metric.up_to(max_labels[0])).transpose()?;
-        self.selecting = first.map(|metric| (metric, largest[0]));
-        let scales = max_labels.iter().zip(largest).skip(1);
-        for (set, (&max, &largest)) in self.sets.iter_mut().zip(scales) {
-            let known = self.metrics.iter().map(|metric| metric.up_to(max));
-            set.metrics = Some(known.collect::<Result<_>>()?);
+        let sets = std::iter::once(&mut self.train).chain(&mut self.sets);
+        for (set, (&max, &largest)) in sets.zip(max_labels.iter().zip(largest)) {
+            set.metrics =
+                self.metrics.iter().map(|metric| metric.up_to(max)).collect::<Result<_>>()?;
             set.largest = largest;
         }
         Ok(())
     }
 }
 
-impl ScoredSet {
-    fn new(score_cache: Option<ScoreCache>, set: EvaluationSet) -> Self {
-        let largest = set.dataset.query_weight().map_or(1.0, largest);
-        Self { score_cache, set, metrics: None, largest }
-    }
-
-    /// The parts of the mean of each metric, as words to be summed over workers.
-    fn words(
-        &self,
-        metrics: &[EvaluationMetric],
-        scores: &[f64],
-        interrupt: &Interrupt,
-    ) -> Result<Vec<u64>> {
-        let dataset = &*self.set.dataset;
-        let ours: Vec<Metric> = metrics
-            .iter()
-            .filter_map(|metric| match metric {
-                EvaluationMetric::Metric(metric) => Some(metric.clone()),
-                EvaluationMetric::Other(_) => None,
-            })
-            .collect();
-        let ours = evaluate(&ours, scores, dataset.labels(), dataset.queries(), interrupt)
-            .or_else(|_| by_rows(dataset, &ours, scores, interrupt))?;
-        let mut ours = ours.into_iter();
-        let words = |metric: &EvaluationMetric| -> Result<Vec<u64>> {
-            let per_query = match metric {
-                EvaluationMetric::Metric(_) => ours.next().unwrap_or_default(),
-                EvaluationMetric::Other(other) => {
-                    let values = other.per_query(dataset, scores, interrupt)?;
-                    check_number(&values, dataset.queries(), other.name())?;
-                    values
+/// The parts of the mean of each metric, as words to be summed over workers; `largest` is the largest
+/// query weight of all.
+fn metric_words(
+    dataset: &Dataset,
+    metrics: &[EvaluationMetric],
+    largest: f64,
+    scores: &[f64],
+    interrupt: &Interrupt,
+) -> Result<Vec<u64>> {
+    let ours = metrics.iter().filter_map(|metric| match metric {
+        EvaluationMetric::Metric(metric) => Some(metric.clone()),
+        EvaluationMetric::Other(_) => None,
+    });
+    let ours: Vec<Metric> = ours.collect();
+    let ours = evaluate(&ours, scores, dataset.labels(), dataset.queries(), interrupt)
+        .or_else(|_| by_rows(dataset, &ours, scores, interrupt))?;
+    let mut ours = ours.into_iter();
+    let mut words = Vec::with_capacity(metrics.len() * Mean::WORDS);
+    for metric in metrics {
+        let per_query = match metric {
+            EvaluationMetric::Metric(_) => ours.next().unwrap_or_default(),
+            EvaluationMetric::Other(other) => {
+                let values = other.per_query(dataset, scores, interrupt)?;
+                let (got, expected, name) = (values.len(), dataset.queries().len(), other.name());
+                if got != expected {
+                    let what = format!(
+                        "the metric {name} has another number of values than there are queries"
+                    );
+                    return Err(Error::data("metric.values", what).got(got).expected(expected));
                 }
-            };
-            Ok(Mean::words(&per_query, dataset.query_weight(), self.largest))
+                values
+            }
         };
-        Ok(metrics.iter().map(words).collect::<Result<Vec<_>>>()?.concat())
+        words.extend(Mean::words(&per_query, dataset.query_weight(), largest));
     }
+    Ok(words)
 }
 
 /// Evaluates in the caller's order of rows, so that an error names the caller's row and query.
@@ -290,21 +278,9 @@ fn by_rows(
     scores: &[f64],
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<f64>>> {
-    let mut codes = vec![0; dataset.num_docs()];
-    for (docs, &query) in dataset.queries().ranges().zip(dataset.query_of()) {
-        codes[docs].fill(query);
-    }
-    let grouping = Grouping::from_codes(&dataset.by_row(&codes), dataset.queries().len())?;
+    let grouping = Grouping::of_caller(dataset.queries(), dataset.rows(), dataset.query_of())?;
     let (scores, labels) = (dataset.by_row(scores), dataset.by_row(dataset.labels()));
     evaluate_rows(metrics, &scores, &labels, &grouping, interrupt)
-}
-
-fn check_number(values: &[f64], queries: &Queries, name: &str) -> Result<()> {
-    if values.len() == queries.len() {
-        return Ok(());
-    }
-    let what = format!("the metric {name} has another number of values than there are queries");
-    Err(Error::data("metric.values", what).got(values.len()).expected(queries.len()))
 }
 
 /// Returns an error if a set has other bins than the training set.

@@ -29,7 +29,7 @@ pub fn permutation_importance(
         Ok(Mean::of(&values, dataset.query_weight())?.value)
     };
     let scores = score_dataset(model, dataset, interrupt)?;
-    let global_data = mean(&scores)?;
+    let unshuffled = mean(&scores)?;
     let mut losses = vec![0.0; model.num_features()];
     let places = dataset.binning().layout().locations();
     for (feature, loss) in losses.iter_mut().enumerate() {
@@ -57,9 +57,9 @@ pub fn permutation_importance(
             tree.add_to(&shuffled, &mut now, interrupt)?;
             tree.add_to(matrix, &mut then, interrupt)?;
         }
-        let moved = now.iter().zip(&then).map(|(now, then)| now - then);
-        let moved: Vec<f64> = scores.iter().zip(moved).map(|(score, by)| score + by).collect();
-        *loss = global_data - mean(&moved)?;
+        let moved = scores.iter().zip(now.iter().zip(&then));
+        let moved: Vec<f64> = moved.map(|(score, (now, then))| score + (now - then)).collect();
+        *loss = unshuffled - mean(&moved)?;
     }
     Ok(losses)
 }

@@ -1,9 +1,9 @@
 //! The model that training starts from: an empty one, or a base model.
 
 use super::BaseModel;
-use super::binned_scoring::BinnedForests;
-use super::evaluation::EvaluationSet;
-use super::loss::{ClassTarget, LossTarget};
+use super::binned_scoring::{BinnedScorer, can_score};
+use super::evaluation::EvaluationSets;
+use super::loss::ClassTarget;
 use super::score_cache::ScoreCache;
 use super::trainer::TrainingPlan;
 use crate::Interrupt;
@@ -11,7 +11,6 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Component, Model, Part};
 use crate::objective::Target;
-use crate::tree::BinnedTree;
 
 /// The model before the first round.
 pub(super) struct InitialModel {
@@ -32,29 +31,27 @@ pub(super) enum ScoreOrigin {
 }
 
 impl InitialModel {
-    pub(super) fn new<'a>(
+    pub(super) fn new(
         plan: &TrainingPlan,
         class_target: Option<&ClassTarget>,
-        dataset: &Dataset,
-        sets: impl Iterator<Item = &'a EvaluationSet>,
+        evaluation: &EvaluationSets,
     ) -> Result<Self> {
-        let all: Vec<&Dataset> =
-            std::iter::once(dataset).chain(sets.map(|set| &*set.dataset)).collect();
+        let (dataset, all) = (evaluation.train(), evaluation.datasets());
+        let is_scored = all.iter().all(|dataset| dataset.base_score().is_some());
+        let any_scored = all.iter().any(|dataset| dataset.base_score().is_some());
         let origin = ScoreOrigin::Model;
-        if let Some(BaseModel { model, .. }) = &plan.base
-            && model.num_features() != dataset.num_features()
-        {
-            return Err(Error::data("features", "the base has another number of features")
-                .got(model.num_features())
-                .expected(dataset.num_features()));
-        }
-        if let Some(base) = &plan.base {
-            base.model.check_base()?;
-            check_categories(&base.model, dataset)?;
-            check_ranks(&base.model, dataset)?;
+        if let Some(BaseModel { model, .. }) = &plan.base {
+            if model.num_features() != dataset.num_features() {
+                return Err(Error::data("features", "the base has another number of features")
+                    .got(model.num_features())
+                    .expected(dataset.num_features()));
+            }
+            model.check_base()?;
+            check_categories(model, dataset)?;
+            check_ranks(model, dataset)?;
         }
         if let Some(class_target) = class_target {
-            if all.iter().any(|dataset| dataset.base_score().is_some()) {
+            if any_scored {
                 let what = "classes have no base scores: a score cannot be told from margins";
                 return Err(Error::data("base", what).hint("make the datasets without base scores"));
             }
@@ -63,21 +60,18 @@ impl InitialModel {
         }
         let Some(base) = &plan.base else {
             let mut model = empty(dataset)?;
-            if let (None, LossTarget::Scores(objective)) =
-                (dataset.base_score(), &plan.loss.loss_target)
-            {
+            if dataset.base_score().is_none() {
+                let objective = plan.loss.of_scores()?;
                 let start = plan.loss.start;
                 model.set_intercept(start.unwrap_or_else(|| objective.start(&target(dataset))))?;
             }
             return Ok(Self { model, origin });
         };
         let model = base.model.clone();
-        let is_scored = all.iter().all(|dataset| dataset.base_score().is_some());
-        let any_scored = all.iter().any(|dataset| dataset.base_score().is_some());
         // Base scores that accompany a sum of trees are those it was trained on; with any other
         // model they are its own scores.
         let can_follow = !base.is_scored && (is_plain(&model) || !any_scored);
-        if can_follow && BinnedForests::of(&model, dataset.binning()).is_some() {
+        if can_follow && can_score(&model, dataset.binning()) {
             return Ok(Self { model, origin });
         }
         if !is_scored {
@@ -116,7 +110,7 @@ fn start_of_classes(
         return Err(Error::param("base", what)
             .hint("other losses, lambdamart among them, take any model as their base"));
     }
-    if BinnedForests::of(&base.model, dataset.binning()).is_none() {
+    if !can_score(&base.model, dataset.binning()) {
         return Err(bins_mismatch());
     }
     Ok(base.model.clone())
@@ -129,23 +123,20 @@ pub(super) fn compute_scores(
     dataset: &Dataset,
     interrupt: &Interrupt,
 ) -> Result<ScoreCache> {
-    if let ScoreOrigin::Trees(first) = origin {
-        let mut scores = start_scores(dataset, 0.0);
-        for (tree, sets) in model.trees_with_sets().skip(first) {
-            interrupt.check()?;
-            let coded = BinnedTree::new(tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
-            coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
-        }
-        return Ok(ScoreCache::of_scores(scores));
-    }
-    let coded = BinnedForests::of(model, dataset.binning()).ok_or_else(bins_mismatch)?;
+    let mut scorer = BinnedScorer { dataset, interrupt };
     if origin == ScoreOrigin::Classes
         && let Some(classes) = model.classes()
     {
-        return coded.classes(classes, dataset, interrupt);
+        let margins = classes.binned_margins(&mut scorer, dataset.num_docs())?;
+        return Ok(ScoreCache::of_classes(margins, classes.expectation()));
     }
     let mut scores = start_scores(dataset, 0.0);
-    coded.add(model, dataset, &mut scores, interrupt)?;
+    if let ScoreOrigin::Trees(first) = origin {
+        let mut trees = model.trees_with_sets().skip(first);
+        trees.try_for_each(|(tree, sets)| scorer.add_tree(tree, sets, &mut scores))?;
+    } else {
+        model.add_binned(&mut scorer, &mut scores)?;
+    }
     Ok(ScoreCache::of_scores(scores))
 }
 
@@ -173,17 +164,14 @@ pub(super) fn check_features(model: &Model, dataset: &Dataset) -> Result<()> {
 /// Returns an error if a data set numbers the categories of a feature differently than a model.
 fn check_categories(model: &Model, dataset: &Dataset) -> Result<()> {
     let (theirs, own) = (model.category_names(), dataset.binning().category_names());
-    match theirs.iter().find(|(feature, names)| own.get(feature) != Some(names)) {
-        Some((&feature, names)) => {
-            let what = "the base numbers the categories of a feature in another way";
-            Err(Error::data("categories", what)
-                .feature(feature as usize)
-                .got(format!("{} categories", own.get(&feature).map_or(0, Vec::len)))
-                .expected(format!("the {} of the base", names.len()))
-                .hint("make the dataset with like=, from the base or its training set"))
-        }
-        None => Ok(()),
-    }
+    let other = theirs.iter().find(|(feature, names)| own.get(feature) != Some(names));
+    let Some((&feature, names)) = other else { return Ok(()) };
+    let what = "the base numbers the categories of a feature in another way";
+    Err(Error::data("categories", what)
+        .feature(feature as usize)
+        .got(format!("{} categories", own.get(&feature).map_or(0, Vec::len)))
+        .expected(format!("the {} of the base", names.len()))
+        .hint("make the dataset with like=, from the base or its training set"))
 }
 
 /// Returns an error if only one of model and data set has ranks within queries.

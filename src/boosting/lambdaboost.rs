@@ -17,6 +17,7 @@
 //! Cost: a round takes a quarter of a nanosecond per cell, beside the gradients and the metrics.
 
 use super::{EarlyStopping, TrainingLoss};
+use crate::block_sums::block_sums;
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
@@ -112,30 +113,21 @@ impl ScoredDocs {
     /// `sum factor(doc) * of(cell)` for each feature.
     fn sums(
         &self,
-        factor: impl Fn(usize) -> f64 + Sync,
-        of: impl Fn(f64) -> f64 + Sync,
+        factor: impl Fn(usize) -> f64 + Sync + Send,
+        of: impl Fn(f64) -> f64 + Sync + Send,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         let (width, stride) = (self.data.num_features(), self.data.stride());
         let blocks = self.data.cells().par_chunks(BLOCK * stride).enumerate();
-        let blocks: Vec<Vec<f64>> = blocks
-            .map(|(block, cells)| {
-                interrupt.check()?;
-                let mut sums = vec![0.0; width];
-                for (at, row) in cells.chunks_exact(stride).enumerate() {
-                    let factor = factor(block * BLOCK + at);
-                    for (sum, &cell) in sums.iter_mut().zip(row) {
-                        *sum += factor * of(f64::from(cell));
-                    }
+        let sums = block_sums(blocks, width, interrupt, |sums, (block, cells)| {
+            for (at, row) in cells.chunks_exact(stride).enumerate() {
+                let factor = factor(block * BLOCK + at);
+                for ([sum], &cell) in sums.iter_mut().zip(row) {
+                    *sum += factor * of(f64::from(cell));
                 }
-                Ok(sums)
-            })
-            .collect::<Result<_>>()?;
-        let mut sums = vec![0.0; width];
-        for block in blocks {
-            sums.iter_mut().zip(block).for_each(|(sum, part)| *sum += part);
-        }
-        Ok(sums)
+            }
+        })?;
+        Ok(sums.into_iter().flatten().collect())
     }
 }
 
@@ -198,17 +190,18 @@ impl LambdaBoostTrainer {
 impl LambdaBoostLearner {
     fn new(data: RawDataset, plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
         let LambdaBoostPlan { learning_rate, loss, evaluation_sets, metrics, base, .. } = plan;
-        let mut base = match base {
-            Some(base) => base,
-            None => start(&loss, &data)?,
-        };
+        let is_new = base.is_none();
+        let mut base = base.unwrap_or_else(|| Model::new(data.num_features()));
+        if is_new {
+            base.set_intercept(loss.of_scores()?.start(&target(&data)))?;
+        }
         let train = ScoredDocs::new(data, &base, interrupt)?;
         let evaluation_sets = evaluation_sets
             .into_iter()
             .map(|set| ScoredDocs::new(set.data, &base, interrupt))
             .collect::<Result<_>>()?;
-        let weight = weights(&train);
-        let squares = train.sums(weight, |x| x * x, interrupt)?;
+        let weights = weights(&train.data);
+        let squares = train.sums(|doc| weights[doc], |x| x * x, interrupt)?;
         for (name, value) in &loss.notes {
             base.set_attribute(*name, value.clone());
         }
@@ -230,13 +223,11 @@ impl LambdaBoostLearner {
 
     /// The feature with the largest reduction, and its coefficient.
     fn fit(&self, products: &[f64]) -> Option<(u32, f64)> {
-        let mut found = None;
-        let mut most = 0.0;
+        let (mut found, mut most) = (None, 0.0);
         for (feature, (&product, &square)) in products.iter().zip(&self.squares).enumerate() {
             let reduction = if square > 0.0 { product * product / square } else { 0.0 };
             if reduction > most && (product / square).is_finite() {
-                most = reduction;
-                found = Some((feature as u32, product / square));
+                (found, most) = (Some((feature as u32, product / square)), reduction);
             }
         }
         found
@@ -261,12 +252,10 @@ impl RoundLearner for LambdaBoostLearner {
             return Ok(None);
         };
         let step = (feature, self.learning_rate * coefficient);
-        let mut moved = Vec::with_capacity(self.evaluation_sets.len());
+        let moved: Vec<Vec<f64>> = self.evaluation_sets.iter().map(|set| set.moved(step)).collect();
         let mut values = Vec::new();
-        for set in &self.evaluation_sets {
-            let scores = set.moved(step);
-            values.extend(metric_means(&set.data, &self.metrics, &scores, interrupt)?);
-            moved.push(scores);
+        for (set, scores) in self.evaluation_sets.iter().zip(&moved) {
+            values.extend(metric_means(&set.data, &self.metrics, scores, interrupt)?);
         }
         self.train.scores = self.train.moved(step);
         for (set, scores) in self.evaluation_sets.iter_mut().zip(moved) {
@@ -298,13 +287,6 @@ impl RoundLearner for LambdaBoostLearner {
     }
 }
 
-/// A model without features, with the intercept of the loss.
-fn start(loss: &TrainingLoss, data: &RawDataset) -> Result<Model> {
-    let mut model = Model::new(data.num_features());
-    model.set_intercept(loss.of_scores()?.start(&target(data)))?;
-    Ok(model)
-}
-
 fn target(data: &RawDataset) -> Target<'_> {
     Target {
         labels: data.labels(),
@@ -316,13 +298,10 @@ fn target(data: &RawDataset) -> Target<'_> {
 }
 
 /// The weight of each document: its query's times its own.
-fn weights(set: &ScoredDocs) -> impl Fn(usize) -> f64 + Sync + use<> {
-    let mut weights = vec![1.0; set.data.num_docs()];
-    for (query, docs) in set.data.queries().ranges().enumerate() {
-        let of_query = set.data.query_weight().map_or(1.0, |weights| weights[query]);
-        for doc in docs {
-            weights[doc] = of_query * set.data.row_weight().map_or(1.0, |weights| weights[doc]);
-        }
+fn weights(data: &RawDataset) -> Vec<f64> {
+    let mut weights = data.row_weight().map_or(vec![1.0; data.num_docs()], <[f64]>::to_vec);
+    for (docs, of_query) in data.queries().ranges().zip(data.query_weight().unwrap_or_default()) {
+        weights[docs].iter_mut().for_each(|weight| *weight *= of_query);
     }
-    move |doc| weights[doc]
+    weights
 }

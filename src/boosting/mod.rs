@@ -61,7 +61,6 @@ mod lambdaboost;
 mod loss;
 mod merge_models;
 mod no_split;
-mod notes;
 mod params;
 mod position_bias;
 mod reducer;

@@ -33,7 +33,7 @@ pub(super) fn of_no_split(
         return nothing("all gradients are 0")
             .hint("check that the labels differ, and from the base scores");
     }
-    if dataset.unused_features().count() == dataset.num_features() {
+    if dataset.binning().unused_features().count() == dataset.num_features() {
         return nothing("no feature has two values");
     }
     let too_large = |name: &'static str, value: String, most: String| {

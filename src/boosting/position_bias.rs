@@ -13,6 +13,7 @@
 //!
 //! Sums over documents are sums of integers, so neither threads nor the order of documents matter.
 
+use super::trainer::{lists_of_text, lists_to_text, numbers_of_text, numbers_to_text};
 use super::{BoostingParams, StepRule};
 use crate::Gradient;
 use crate::data::Dataset;
@@ -63,14 +64,17 @@ impl PositionBias {
             return Err(Error::param("step", what).hint("train on positions with step=\"newton\""));
         }
         let mut values = match model.attributes().get(NOTE) {
-            Some(note) => numbers(note).ok_or_else(|| {
-                Error::model("model.note", "the model's position biases are no numbers").got(note)
-            })?,
+            Some(note) => {
+                numbers_of_text(note).filter(|values| are_finite(values)).ok_or_else(|| {
+                    Error::model("model.note", "the model's position biases are no numbers")
+                        .got(note)
+                })?
+            }
             None => Vec::new(),
         };
         let most = position.iter().copied().max().unwrap_or(1) as usize;
         values.resize(values.len().max(most), 0.0);
-        model.set_attribute(NOTE, text(&values));
+        model.set_attribute(NOTE, numbers_to_text(&values));
         Ok(Some(Self {
             position: position.iter().map(|position| position - 1).collect(),
             rate: params.learning_rate.min(LONGEST),
@@ -103,14 +107,14 @@ impl PositionBias {
             2f64.powi(30 - f64::from(most.max(f32::MIN_POSITIVE)).log2().ceil() as i32)
         };
         let scales = [most(|g| g.grad), most(|g| g.hess)];
-        let global_data = |value: f32, scale: f64| (f64::from(value) * scale).round() as i64;
+        let whole = |value: f32, scale: f64| (f64::from(value) * scale).round() as i64;
         let tasks = gradients.par_chunks(DOCS_A_TASK).zip(self.position.par_chunks(DOCS_A_TASK));
         let none = || vec![[0i64; 2]; values.len()];
         let sums = tasks.map(|(gradients, position)| {
             let mut sums = none();
             for (gradient, &at) in gradients.iter().zip(position) {
-                sums[at as usize][0] += global_data(gradient.grad, scales[0]);
-                sums[at as usize][1] += global_data(gradient.hess, scales[1]);
+                sums[at as usize][0] += whole(gradient.grad, scales[0]);
+                sums[at as usize][1] += whole(gradient.hess, scales[1]);
             }
             sums
         });
@@ -129,7 +133,7 @@ impl PositionBias {
 
     /// Commits the biases of a completed round.
     pub(super) fn keep(&mut self, model: &mut Model) {
-        model.set_attribute(NOTE, text(&self.next));
+        model.set_attribute(NOTE, numbers_to_text(&self.next));
         self.rounds.push(self.next.clone());
     }
 
@@ -141,20 +145,20 @@ impl PositionBias {
     /// Stores the biases after this many rounds of this training in a model.
     pub(super) fn note(&self, rounds: usize, model: &mut Model) {
         let at = rounds.min(self.rounds.len() - 1);
-        model.set_attribute(NOTE, text(&self.rounds[at]));
+        model.set_attribute(NOTE, numbers_to_text(&self.rounds[at]));
     }
 
     /// The biases of all rounds, for a checkpoint.
     pub(super) fn to_text(&self) -> String {
-        self.rounds.iter().map(|values| text(values) + ";").collect()
+        lists_to_text(&self.rounds)
     }
 
     /// Restores the biases of a checkpoint; `false` if they do not fit the number of rounds.
     pub(super) fn restore(&mut self, given: &str, rounds: usize) -> bool {
-        let given: Option<Vec<Vec<f64>>> = given.split_terminator(';').map(numbers).collect();
-        let Some(given) = given else { return false };
+        let Some(given) = lists_of_text(given) else { return false };
         let len = self.rounds[0].len();
-        let fits = given.len() == rounds + 1 && given.iter().all(|values| values.len() == len);
+        let fits = given.len() == rounds + 1
+            && given.iter().all(|values| values.len() == len && are_finite(values));
         if fits {
             self.rounds = given;
         }
@@ -162,11 +166,6 @@ impl PositionBias {
     }
 }
 
-fn text(values: &[f64]) -> String {
-    values.iter().map(|value| format!("{value:?}")).collect::<Vec<_>>().join(" ")
-}
-
-fn numbers(text: &str) -> Option<Vec<f64>> {
-    let finite = |word: &str| word.parse().ok().filter(|value: &f64| value.is_finite());
-    text.split(' ').filter(|word| !word.is_empty()).map(finite).collect()
+fn are_finite(values: &[f64]) -> bool {
+    values.iter().all(|value| value.is_finite())
 }

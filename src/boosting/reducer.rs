@@ -4,15 +4,15 @@
 //! For a single process, the [`LocalReducer`] does nothing; `distributed/` has the others.
 
 use super::TrainingPlan;
+use super::binned_scoring::BinnedScorer;
 use super::evaluation::EvaluationSets;
 use super::trainer::scaled_tree;
 use crate::Interrupt;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::Tree;
-use crate::tree::{BinnedTree, GrowthReducer, LocalReducer};
+use crate::tree::{GrowthReducer, LocalReducer};
 use std::fmt::Debug;
-use std::sync::Arc;
 
 /// The other workers that train the same model.
 ///
@@ -29,11 +29,10 @@ pub(crate) trait RoundReducer: Debug + Send + Sync {
     /// about the labels of all workers.
     fn exchange_facts(
         &mut self,
-        dataset: &Dataset,
         _plan: &mut TrainingPlan,
         evaluation: &mut EvaluationSets,
     ) -> Result<DataFacts> {
-        Ok(DataFacts::of(dataset, evaluation))
+        Ok(DataFacts::of(evaluation))
     }
 
     /// Returns an error on all workers if one of them failed at a step before the first round.
@@ -55,11 +54,6 @@ pub(crate) trait RoundReducer: Debug + Send + Sync {
     /// Takes the outcome of computing the gradients of a round.
     fn gradients_made(&self, _round: u64, outcome: Result<()>) -> Result<()> {
         outcome
-    }
-
-    /// The number of documents that a tree is fitted to, over all workers that grow it.
-    fn sum_docs(&self, _round: u64, num_docs: u64) -> Result<u64> {
-        Ok(num_docs)
     }
 
     /// Replaces the words of the metrics' means by their sums over all workers.
@@ -120,19 +114,16 @@ pub(crate) struct DataFacts {
 
 impl DataFacts {
     /// The facts if this worker has all documents.
-    pub(crate) fn of(dataset: &Dataset, evaluation: &EvaluationSets) -> Self {
-        let sets = evaluation.sets().map(|set| set.dataset.fingerprint());
+    pub(crate) fn of(evaluation: &EvaluationSets) -> Self {
         Self {
-            fingerprints: std::iter::once(dataset.fingerprint()).chain(sets).collect(),
-            has_pairs: dataset.require_pairs().is_ok(),
+            fingerprints: evaluation.datasets().into_iter().map(Dataset::fingerprint).collect(),
+            has_pairs: evaluation.train().require_pairs().is_ok(),
         }
     }
 }
 
 /// The documents of a worker, on which the trees of several workers are compared.
 pub(crate) struct SelectionDocs<'a> {
-    pub(super) dataset: &'a Arc<Dataset>,
-    pub(super) scores: &'a [f64],
     pub(super) evaluation: &'a EvaluationSets,
     pub(super) learning_rate: f64,
 }
@@ -140,17 +131,16 @@ pub(crate) struct SelectionDocs<'a> {
 impl SelectionDocs<'_> {
     /// The number of features of the data set.
     pub(crate) fn num_features(&self) -> usize {
-        self.dataset.num_features()
+        self.evaluation.train().num_features()
     }
 
     /// The first metric with a tree added to the model, as words to be summed over workers.
     pub(crate) fn metric_words(&self, tree: &Tree, interrupt: &Interrupt) -> Result<Vec<u64>> {
         let tree = scaled_tree(tree, self.learning_rate)?;
-        let mut scores = self.scores.to_vec();
-        let coded = BinnedTree::new(&tree, &[], self.dataset.binning());
-        let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
-        coded.add_to(self.dataset.matrix(), &mut scores, interrupt)?;
-        self.evaluation.words_of(self.dataset, &scores, interrupt)
+        let mut scores = self.evaluation.train_cache.scores().to_vec();
+        let scorer = BinnedScorer { dataset: self.evaluation.train(), interrupt };
+        scorer.add_tree(&tree, &[], &mut scores)?;
+        self.evaluation.words_of(&scores, interrupt)
     }
 }
 

@@ -18,13 +18,15 @@
 //! Cost: per tree, the gradients and two routings of all documents.
 
 use super::TrainingLoss;
-use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores, target};
+use super::binned_scoring::BinnedScorer;
+use super::initial_model::{check_features, is_plain, start_scores, target};
+use super::trainer::{check_values, with_values};
+use crate::block_sums::block_sums;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::{Leaf, Model, Set, Tree};
+use crate::model::{Leaf, Model};
 use crate::objective::State;
 use crate::schema::{ParamRange, Parameters, parameters};
-use crate::tree::BinnedTree;
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 
@@ -46,18 +48,17 @@ parameters! {
 }
 
 impl RefitOptions {
-    /// The new value of a leaf.
-    fn refitted(&self, leaf: &Leaf, sums: LeafSums) -> f64 {
-        let hess = sums.hess + self.l2;
-        if sums.docs == 0 || hess <= 0.0 {
+    /// The new value of a leaf, from the sums of gradients and hessians and the number of documents.
+    fn refitted(&self, leaf: &Leaf, [grad, hess, docs]: [f64; 3]) -> f64 {
+        let hess = hess + self.l2;
+        if docs == 0.0 || hess <= 0.0 {
             return leaf.value;
         }
-        let docs = sums.docs as f64;
         let kept = self.decay + (1.0 - self.decay) * (self.prior_docs / (docs + self.prior_docs));
         if kept >= 1.0 {
             return leaf.value;
         }
-        let step = self.learning_rate * (-sums.grad / hess);
+        let step = self.learning_rate * (-grad / hess);
         // In the precision of model files.
         f64::from((kept * leaf.value + (1.0 - kept) * step) as f32)
     }
@@ -89,92 +90,37 @@ pub fn refit(
     made.truncate(0);
     let mut scores = start_scores(dataset, model.intercept());
     let mut gradients = vec![Gradient::default(); dataset.num_docs()];
+    let scorer = BinnedScorer { dataset, interrupt };
     for (round, (tree, sets)) in model.trees_with_sets().enumerate() {
         let state = State { round: round as u64, scores: &scores };
         let result = objective.gradients(&target(dataset), state, &mut gradients, interrupt);
         loss.with_caller_rows(dataset.rows(), dataset.query_of(), result)?;
-        let leaf_of = leaves_of(tree, sets, dataset, interrupt)?;
-        let sums = sums_of(&gradients, &leaf_of, tree.leaves().len());
-        let leaves = tree.leaves().iter().zip(sums);
-        let leaves: Vec<Leaf> = leaves
-            .map(|(leaf, sums)| Leaf { value: options.refitted(leaf, sums), ..leaf.clone() })
-            .collect();
-        if !leaves.iter().all(|leaf| leaf.value.is_finite()) {
-            return Err(Error::param(
-                "l2",
-                "a leaf has no finite value: its hessians are too small",
-            )
-            .hint("set l2"));
-        }
-        let tree = Tree::new(tree.splits().to_vec(), leaves);
-        let coded = BinnedTree::new(&tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
-        coded.add_to(dataset.matrix(), &mut scores, interrupt)?;
+        // The values of leaves that are their own indices, which floats hold exactly.
+        let leaf_of = scorer.outputs(&with_values(tree, |(at, _)| at as f64), sets)?;
+        let num_leaves = tree.leaves().len();
+        // Each block holds sums of all leaves: no more of these than documents.
+        let block = BLOCK.max(num_leaves);
+        let blocks = gradients.par_chunks(block).zip(leaf_of.par_chunks(block));
+        let sums = block_sums(blocks, num_leaves, interrupt, |sums, (gradients, leaf_of)| {
+            for (gradient, &leaf) in gradients.iter().zip(leaf_of) {
+                let [grad, hess, docs] = &mut sums[leaf as usize];
+                *grad += f64::from(gradient.grad);
+                *hess += f64::from(gradient.hess);
+                *docs += 1.0;
+            }
+        })?;
+        let tree = with_values(tree, |(at, leaf)| options.refitted(leaf, sums[at]));
+        check_values(&tree, "set l2")?;
+        scorer.add_tree(&tree, sets, &mut scores)?;
         made.push_with(tree, sets)?;
     }
     let RefitOptions { learning_rate, decay, prior_docs, l2 } = options;
+    let loss: Vec<String> =
+        loss.notes.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let result = format!(
         "learning_rate {learning_rate}, decay {decay}, prior_docs {prior_docs}, l2 {l2}, {}",
-        loss.notes
-            .iter()
-            .map(|(name, result)| format!("{name} {result}"))
-            .collect::<Vec<_>>()
-            .join(", ")
+        loss.join(", ")
     );
     made.set_attribute("refitted", result);
     Ok(made)
-}
-
-/// The index of the leaf of each document.
-fn leaves_of(
-    tree: &Tree,
-    sets: &[Set],
-    dataset: &Dataset,
-    interrupt: &Interrupt,
-) -> Result<Vec<f64>> {
-    // A tree whose leaf values are their own indices, which floats hold exactly.
-    let leaves = tree.leaves().iter().enumerate();
-    let leaves = leaves.map(|(at, leaf)| Leaf { value: at as f64, ..leaf.clone() }).collect();
-    let numbered = Tree::new(tree.splits().to_vec(), leaves);
-    let coded = BinnedTree::new(&numbered, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
-    let mut leaf_of = vec![0.0; dataset.num_docs()];
-    coded.add_to(dataset.matrix(), &mut leaf_of, interrupt)?;
-    Ok(leaf_of)
-}
-
-/// The sums of the documents of a leaf.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct LeafSums {
-    grad: f64,
-    hess: f64,
-    docs: u64,
-}
-
-impl LeafSums {
-    fn add(&mut self, more: Self) {
-        self.grad += more.grad;
-        self.hess += more.hess;
-        self.docs += more.docs;
-    }
-}
-
-fn sums_of(gradients: &[Gradient], leaf_of: &[f64], num_leaves: usize) -> Vec<LeafSums> {
-    // Each block holds sums of all leaves: no more of these than documents.
-    let block = BLOCK.max(num_leaves);
-    let blocks: Vec<Vec<LeafSums>> = gradients
-        .par_chunks(block)
-        .zip(leaf_of.par_chunks(block))
-        .map(|(gradients, leaf_of)| {
-            let mut sums = vec![LeafSums::default(); num_leaves];
-            for (gradient, &leaf) in gradients.iter().zip(leaf_of) {
-                let (grad, hess) = (f64::from(gradient.grad), f64::from(gradient.hess));
-                sums[leaf as usize].add(LeafSums { grad, hess, docs: 1 });
-            }
-            sums
-        })
-        .collect();
-    let mut all = vec![LeafSums::default(); num_leaves];
-    for sums in blocks {
-        all.iter_mut().zip(sums).for_each(|(sum, more)| sum.add(more));
-    }
-    all
 }

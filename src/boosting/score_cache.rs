@@ -31,6 +31,11 @@ impl ScoreCache {
         &self.scores
     }
 
+    /// The score of each document, without the margins.
+    pub(super) fn into_scores(self) -> Vec<f64> {
+        self.scores
+    }
+
     /// The margins of all documents, class by class.
     pub(super) fn margins(&self) -> &[Vec<f64>] {
         &self.margins
@@ -49,12 +54,8 @@ impl ScoreCache {
 
     /// Applies a rounding to all sums.
     pub(super) fn round(&mut self, round: impl Fn(f64) -> f64) {
-        let sums = if self.margins.is_empty() {
-            std::slice::from_mut(&mut self.scores)
-        } else {
-            &mut self.margins
-        };
-        sums.iter_mut().flatten().for_each(|sum| *sum = round(*sum));
+        let all = self.margins.iter_mut().flatten().chain(&mut self.scores);
+        all.for_each(|sum| *sum = round(*sum));
     }
 
     /// Computes the scores from the margins.

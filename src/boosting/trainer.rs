@@ -1,16 +1,18 @@
 //! The trainer: each round computes gradients, grows trees, updates scores and evaluates metrics.
 
+mod checkpoint;
 mod setup;
 
+pub(super) use checkpoint::{lists_of_text, lists_to_text, numbers_of_text, numbers_to_text};
+
 use super::bagging::Bagging;
-use super::dropout::{DropoutState, DroppedTree, RoundDropout};
+use super::binned_scoring::BinnedScorer;
+use super::dropout::{DropoutState, DroppedTree, values_of};
 use super::evaluation::{EvaluationMetric, EvaluationSet, EvaluationSets};
 use super::initial_model::{ScoreOrigin, bins_mismatch, compute_scores, target};
-use super::loss::{ClassTarget, LossTarget};
-use super::notes::{self, CheckpointContext};
+use super::loss::ClassTarget;
 use super::position_bias::PositionBias;
 use super::reducer::{DataFacts, RoundReducer, SelectionDocs, fingerprint};
-use super::score_cache::ScoreCache;
 use super::{BoostingParams, EarlyStopping, StepRule, TrainingLoss, no_split};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -79,7 +81,6 @@ pub struct TreeLearner {
     /// The number of rounds of the base model.
     num_before: usize,
     origin: ScoreOrigin,
-    score_cache: ScoreCache,
     /// For each tree of a round, the gradients of all documents.
     gradients: Vec<Vec<Gradient>>,
     /// Whether the cached scores differ from those of the model.
@@ -94,7 +95,7 @@ impl RoundLearner for TreeLearner {
             self.replay(interrupt)?;
         }
         let (trees, dropped) = self.grow_round(interrupt)?;
-        let values = self.values(self.model.num_rounds(), interrupt)?;
+        let values = self.evaluation.values(&*self.reducer, self.round(), interrupt)?;
         let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
         self.keep(trees, &dropped)?;
         self.is_stale = false;
@@ -143,11 +144,6 @@ impl BoostingTrainer {
     pub fn model(&self) -> &Model {
         &self.learner().model
     }
-
-    /// The model so far, with all that [`resume`](Self::resume) needs.
-    pub fn checkpoint(&self) -> Model {
-        self.learner().checkpoint(self.history())
-    }
 }
 
 impl TreeLearner {
@@ -156,39 +152,17 @@ impl TreeLearner {
         self.model.num_rounds() - self.num_before
     }
 
-    fn checkpoint(&self, history: &[Vec<f64>]) -> Model {
-        let mut model = notes::checkpoint(&self.model, &self.context(), history);
-        if let Some(dropout_state) = &self.dropout_state {
-            model.set_attribute(notes::BIRTHS, dropout_state.to_text());
-        }
-        if let Some(bias) = &self.bias {
-            model.set_attribute(notes::BIASES, bias.to_text());
-        }
-        model
-    }
-
-    fn context(&self) -> CheckpointContext<'_> {
-        let Self { plan, evaluation, num_before, data_facts, .. } = self;
-        CheckpointContext {
-            fingerprints: &data_facts.fingerprints,
-            plan,
-            evaluation,
-            num_before: *num_before,
-        }
-    }
-
     /// Adds the trees of a round to the model, and rescales the dropped ones.
     fn keep(&mut self, trees: Vec<Tree>, dropped: &[DroppedTree]) -> Result<()> {
         if let Some(dropout_state) = &mut self.dropout_state {
             dropout_state.check_scores(&self.model, &trees)?;
-            dropout_state.record_trees(trees.iter());
+            dropout_state.record_trees(&trees);
         }
         if let Some(bias) = &mut self.bias {
             bias.keep(&mut self.model);
         }
         for DroppedTree { place, back, .. } in dropped {
-            let values: Vec<f64> = back.leaves().iter().map(|leaf| leaf.value).collect();
-            self.model.set_leaf_values(*place, &values)?;
+            self.model.set_leaf_values(*place, &values_of(back))?;
         }
         if self.class_target.is_some() {
             return self.model.push_classes(trees);
@@ -201,28 +175,21 @@ impl TreeLearner {
     /// the new trees.
     fn drop(&mut self, interrupt: &Interrupt) -> Result<(f64, Vec<DroppedTree>)> {
         let Some(dropout_state) = &self.dropout_state else { return Ok((1.0, Vec::new())) };
-        let drop: RoundDropout = dropout_state.round(self.model.num_rounds());
-        let dropped = dropout_state.dropped(&self.model, &drop);
+        let (weight, dropped) = dropout_state.dropped(&self.model);
         self.is_stale = true;
-        for DroppedTree { at, place, out, .. } in &dropped {
-            self.add((*at, *place), out, interrupt)?;
+        for tree in &dropped {
+            self.add(tree, &tree.out, interrupt)?;
         }
-        Ok((drop.new, dropped))
+        Ok((weight, dropped))
     }
 
-    /// Adds a tree to the scores of all documents, as tree `at` of a round. The tree at `place` of
-    /// the model has the same category sets.
-    fn add(
-        &mut self,
-        (at, place): (usize, usize),
-        tree: &Tree,
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    /// Adds a tree to the scores of all documents in the place of a dropped one.
+    fn add(&mut self, dropped: &DroppedTree, tree: &Tree, interrupt: &Interrupt) -> Result<()> {
+        let &DroppedTree { at, place, .. } = dropped;
         let sets = self.model.trees_with_sets().nth(place).map_or(&[][..], |(_, sets)| sets);
         let coded =
             BinnedTree::new(tree, sets, self.dataset.binning()).ok_or_else(bins_mismatch)?;
-        coded.add_to(self.dataset.matrix(), self.score_cache.sums(at), interrupt)?;
-        self.evaluation.add(at, &coded, interrupt)
+        self.evaluation.add(at, &coded, true, interrupt)
     }
 
     /// Grows the trees of a round, scaled by the learning rate, and adds them to all scores. Also
@@ -239,18 +206,17 @@ impl TreeLearner {
             let alpha = self.alpha(&tree, interrupt)?;
             let tree = scaled_tree(&tree, self.plan.params.learning_rate * weight * alpha)?;
             let tree = match &self.dropout_state {
-                Some(dropout_state) => dropout_state.rounded(&tree),
+                Some(dropout_state) => dropout_state.times(&tree, 1.0),
                 None => tree,
             };
             let coded = BinnedTree::new(&tree, self.grower.sets(), self.dataset.binning());
             let coded = coded.ok_or_else(|| Error::internal("a split outside of the bins"))?;
             self.is_stale = true;
-            if self.reducer.selects_trees() {
-                coded.add_to(self.dataset.matrix(), self.score_cache.sums(at), interrupt)?;
-            } else {
-                add_leaves(&self.grower, &tree, self.score_cache.sums(at));
+            let is_selected = self.reducer.selects_trees();
+            if !is_selected {
+                add_leaves(&self.grower, &tree, self.evaluation.train_cache.sums(at));
             }
-            self.evaluation.add(at, &coded, interrupt)?;
+            self.evaluation.add(at, &coded, is_selected, interrupt)?;
             self.reducer.same("tree", self.round(), fingerprint(&tree))?;
             trees.push(tree);
         }
@@ -259,11 +225,10 @@ impl TreeLearner {
             let own = no_split::of_no_split(&self.dataset, params, &self.gradients[0], docs);
             return Err(self.reducer.error_without_split(docs.len(), own));
         }
-        for DroppedTree { at, place, back, .. } in &dropped {
-            self.add((*at, *place), back, interrupt)?;
+        for tree in &dropped {
+            self.add(tree, &tree.back, interrupt)?;
         }
         if let Some(classes) = self.class_target.as_ref().and_then(|_| self.model.classes()) {
-            self.score_cache.settle(classes.expectation());
             self.evaluation.settle(classes.expectation());
         }
         Ok((trees, dropped))
@@ -275,15 +240,9 @@ impl TreeLearner {
             Some(dropout_state) => dropout_state.compute_scores(&self.model, dataset, interrupt),
             None => compute_scores(&self.model, self.origin, dataset, interrupt),
         };
-        self.score_cache = of(&self.dataset)?;
         self.evaluation.start(of)?;
         self.is_stale = false;
         Ok(())
-    }
-
-    /// The values of a round, at the current scores.
-    fn values(&self, round: usize, interrupt: &Interrupt) -> Result<Vec<f64>> {
-        self.evaluation.values(self.score_cache.scores(), &*self.reducer, round, interrupt)
     }
 
     /// Computes the gradients of this round.
@@ -293,26 +252,22 @@ impl TreeLearner {
     }
 
     fn ask_gradients(&mut self, interrupt: &Interrupt) -> Result<()> {
-        let target = target(&self.dataset);
-        match (&self.plan.loss.loss_target, &self.class_target) {
-            (LossTarget::Classes(..), Some(class_target)) => class_target.loss.gradients(
-                self.score_cache.margins(),
-                &mut self.gradients,
-                interrupt,
-            ),
-            (LossTarget::Scores(objective), _) => {
-                let (round, scores) = (self.round(), self.score_cache.scores());
-                let Some(bias) = &mut self.bias else {
-                    let state = State { round, scores };
-                    return objective.gradients(&target, state, &mut self.gradients[0], interrupt);
-                };
-                let state = State { round, scores: bias.shifted(scores) };
-                objective.gradients(&target, state, &mut self.gradients[0], interrupt)?;
-                bias.step(&self.gradients[0]);
-                Ok(())
-            }
-            (LossTarget::Classes(..), None) => Err(Error::internal("classes without a goal")),
+        if let Some(class_target) = &self.class_target {
+            let margins = self.evaluation.train_cache.margins();
+            return class_target.loss.gradients(margins, &mut self.gradients, interrupt);
         }
+        let (round, scores) = (self.round(), self.evaluation.train_cache.scores());
+        let scores = match &mut self.bias {
+            Some(bias) => bias.shifted(scores),
+            None => scores,
+        };
+        let (target, gradients) = (target(&self.dataset), &mut self.gradients[0]);
+        let objective = self.plan.loss.of_scores()?;
+        objective.gradients(&target, State { round, scores }, gradients, interrupt)?;
+        if let Some(bias) = &mut self.bias {
+            bias.step(gradients);
+        }
+        Ok(())
     }
 
     /// Grows tree `at` of this round, if this worker grows one.
@@ -322,11 +277,10 @@ impl TreeLearner {
             return Ok(None);
         }
         let gradients = &mut self.gradients[at][..];
-        let num_docs = self.bagging.draw(dataset, gradients, &*self.reducer, round)?;
+        let num_docs = self.bagging.draw(dataset, gradients, self.grower.reducer(), round)?;
         let gradients = &self.gradients[at];
         if num_docs == 0 {
-            let leaf = Leaf { value: 0.0, cover: 0.0, docs: 0 };
-            return Ok(Some(Tree::new(Vec::new(), vec![leaf])));
+            return Ok(Some(Tree::constant(0.0)));
         }
         let (docs, rest) = (&self.bagging.docs, &self.bagging.rest);
         // Trees of different classes have different random draws.
@@ -337,12 +291,8 @@ impl TreeLearner {
 
     /// The tree of this round, given that of this worker.
     fn choose_tree(&self, own: Result<Option<Tree>>, interrupt: &Interrupt) -> Result<Tree> {
-        let docs = SelectionDocs {
-            dataset: &self.dataset,
-            scores: self.score_cache.scores(),
-            evaluation: &self.evaluation,
-            learning_rate: self.plan.params.learning_rate,
-        };
+        let learning_rate = self.plan.params.learning_rate;
+        let docs = SelectionDocs { evaluation: &self.evaluation, learning_rate };
         self.reducer.choose_tree(self.round(), own, &docs, interrupt)
     }
 
@@ -357,18 +307,13 @@ impl TreeLearner {
         if tree.splits().is_empty() {
             return Ok(1.0);
         }
-        let evaluation_sets = step.set.and_then(|set| self.evaluation.scored(set));
-        let Some((dataset, scores)) = evaluation_sets else {
-            let scores = self.score_cache.scores();
-            let mut outputs = vec![0.0; scores.len()];
-            add_leaves(&self.grower, tree, &mut outputs);
-            return step.alpha(&self.dataset, scores, &outputs, interrupt);
-        };
-        let coded = BinnedTree::new(tree, self.grower.sets(), dataset.binning());
-        let coded = coded.ok_or_else(bins_mismatch)?;
-        let mut outputs = vec![0.0; scores.len()];
-        coded.add_to(dataset.matrix(), &mut outputs, interrupt)?;
-        step.alpha(dataset, scores, &outputs, interrupt)
+        if let Some((dataset, scores)) = step.set.and_then(|set| self.evaluation.scored(set)) {
+            let outputs = BinnedScorer { dataset, interrupt }.outputs(tree, self.grower.sets())?;
+            return step.alpha(dataset, scores, &outputs, interrupt);
+        }
+        let mut outputs = vec![0.0; self.dataset.num_docs()];
+        add_leaves(&self.grower, tree, &mut outputs);
+        step.alpha(&self.dataset, self.evaluation.train_cache.scores(), &outputs, interrupt)
     }
 }
 
@@ -409,14 +354,25 @@ impl fmt::Debug for TreeLearner {
     }
 }
 
+/// The tree with other leaf values.
+pub(super) fn with_values(tree: &Tree, value: impl Fn((usize, &Leaf)) -> f64) -> Tree {
+    let leaves = tree.leaves().iter().enumerate();
+    let leaves = leaves.map(|(at, leaf)| Leaf { value: value((at, leaf)), ..*leaf });
+    Tree::new(tree.splits().to_vec(), leaves.collect())
+}
+
 /// The tree with its leaf values multiplied by a rate, in the precision of model files.
 pub(super) fn scaled_tree(tree: &Tree, rate: f64) -> Result<Tree> {
-    let leaves = tree.leaves().iter();
-    let step = |leaf: &Leaf| Leaf { value: f64::from((rate * leaf.value) as f32), ..leaf.clone() };
-    let leaves: Vec<Leaf> = leaves.map(step).collect();
-    if leaves.iter().all(|leaf| leaf.value.is_finite()) {
-        return Ok(Tree::new(tree.splits().to_vec(), leaves));
+    let tree = with_values(tree, |(_, leaf)| f64::from((rate * leaf.value) as f32));
+    check_values(&tree, "set l2 or min_leaf_hess")?;
+    Ok(tree)
+}
+
+/// Returns an error for a leaf value that is not finite, with a hint.
+pub(super) fn check_values(tree: &Tree, hint: &str) -> Result<()> {
+    if tree.leaves().iter().all(|leaf| leaf.value.is_finite()) {
+        return Ok(());
     }
-    Err(Error::param("l2", "a leaf has no finite value: its hessians are too small")
-        .hint("set l2 or min_leaf_hess"))
+    let what = "a leaf has no finite value: its hessians are too small";
+    Err(Error::param("l2", what).hint(hint))
 }

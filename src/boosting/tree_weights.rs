@@ -7,8 +7,9 @@
 //!
 //! Cost: per pass and tree, a sweep and two routings of all documents.
 
+use super::binned_scoring::BinnedScorer;
 use super::exact_step::{check_bounds, judged};
-use super::initial_model::{bins_mismatch, check_features, is_plain, start_scores};
+use super::initial_model::{check_features, is_plain, start_scores};
 use super::trainer::scaled_tree;
 use crate::Interrupt;
 use crate::combine::{AlphaRange, JudgedQueries, SweepOptions, sweep, values};
@@ -16,7 +17,6 @@ use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::model::{Model, Set, Tree};
-use crate::tree::BinnedTree;
 
 /// A relative rise below this is rounding.
 const LEAST_RISE: f64 = 1e-12;
@@ -74,32 +74,25 @@ pub fn reweigh(
     }
     let trees: Vec<(&Tree, &[Set])> = model.trees_with_sets().collect();
     let job = ReweighJob { trees: &trees, offset: model.intercept(), options, interrupt };
-    let mut best = vec![1.0; trees.len()];
-    let mut history = vec![job.value(dataset, &best)?];
-    let mut theirs = match held_out {
-        Some(set) => vec![job.value(set, &best)?],
-        None => Vec::new(),
-    };
-    let (mut chosen, mut highest) = (best.clone(), f64::NEG_INFINITY);
-    if let Some(&value) = theirs.last() {
-        highest = value;
-    }
+    let mut weights = vec![1.0; trees.len()];
+    let mut history = vec![job.value(dataset, &weights)?];
+    let theirs = held_out.map(|set| job.value(set, &weights)).transpose()?;
+    let mut theirs: Vec<f64> = theirs.into_iter().collect();
     for _ in 0..options.most_passes {
-        let weights = job.pass(dataset, &best)?;
-        let value = job.value(dataset, &weights)?;
+        let tried = job.pass(dataset, &weights)?;
+        let value = job.value(dataset, &tried)?;
         if !is_higher(value, history[history.len() - 1]) {
             break;
         }
-        best = weights;
         history.push(value);
-        let Some(set) = held_out else { continue };
-        theirs.push(job.value(set, &best)?);
-        if theirs[theirs.len() - 1] <= highest {
-            break;
+        if let Some(set) = held_out {
+            theirs.push(job.value(set, &tried)?);
+            if theirs[theirs.len() - 1] <= theirs[theirs.len() - 2] {
+                break;
+            }
         }
-        (chosen, highest) = (best.clone(), theirs[theirs.len() - 1]);
+        weights = tried;
     }
-    let weights = if held_out.is_some() { chosen } else { best };
     Ok(Reweighed { model: job.model(model, &weights)?, weights, history, held_out: theirs })
 }
 
@@ -123,11 +116,9 @@ impl ReweighJob<'_> {
     }
 
     fn add(&self, dataset: &Dataset, tree: usize, weight: f64, to: &mut [f64]) -> Result<()> {
-        self.interrupt.check()?;
         let (tree, sets) = self.trees[tree];
-        let tree = scaled_tree(tree, weight)?;
-        let coded = BinnedTree::new(&tree, sets, dataset.binning()).ok_or_else(bins_mismatch)?;
-        coded.add_to(dataset.matrix(), to, self.interrupt)
+        let scorer = BinnedScorer { dataset, interrupt: self.interrupt };
+        scorer.add_tree(&scaled_tree(tree, weight)?, sets, to)
     }
 
     /// The scores of the whole model, from scratch.

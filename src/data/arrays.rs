@@ -2,6 +2,7 @@
 
 use crate::binning::{CellSource, nearest};
 use crate::error::{Error, Result};
+use std::fmt::Display;
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -40,51 +41,64 @@ pub struct MissingPolicy {
 
 /// The types of raw values; callers convert all others exactly.
 pub trait FeatureValue: Copy + Sync {
+    /// The value of a missing one.
+    const NAN: Self;
+
     /// The value as a cell: see [`nearest`].
     fn cell(self) -> f32;
+
+    /// Whether the value is infinite.
+    fn is_infinite(self) -> bool;
+
+    /// Values as a column.
+    fn column(values: &[Self]) -> TableColumn<'_>;
 }
 
-impl FeatureValue for f32 {
-    #[inline]
-    fn cell(self) -> f32 {
-        self + 0.0
-    }
+macro_rules! feature_values {
+    ($($float:ident as $column:ident: $cell:expr;)+) => {
+        $(impl FeatureValue for $float {
+            const NAN: Self = $float::NAN;
+
+            #[inline]
+            fn cell(self) -> f32 {
+                $cell(self)
+            }
+
+            #[inline]
+            fn is_infinite(self) -> bool {
+                $float::is_infinite(self)
+            }
+
+            fn column(values: &[Self]) -> TableColumn<'_> {
+                TableColumn::$column(values)
+            }
+        })+
+    };
 }
 
-impl FeatureValue for f64 {
-    #[inline]
-    fn cell(self) -> f32 {
-        nearest(self)
-    }
+feature_values! {
+    f32 as F32: |value| value + 0.0;
+    f64 as F64: nearest;
 }
 
-/// A table in one array, in row or column order.
+/// A table in one array, in row order (C order).
 #[derive(Debug, Clone, Copy)]
 pub struct StridedTable<'a, T> {
     values: &'a [T],
-    num_rows: usize,
     num_features: usize,
-    feature_step: usize,
     policy: MissingPolicy,
 }
 
 impl<'a, T: FeatureValue> StridedTable<'a, T> {
-    /// A table in row order (C order).
+    /// A table in row order.
     pub fn by_row(values: &'a [T], num_features: usize, policy: MissingPolicy) -> Self {
-        let num_rows = values.len().checked_div(num_features).unwrap_or(0);
-        Self { values, num_rows, num_features, feature_step: 1, policy }
-    }
-
-    /// A table in column order (Fortran order).
-    pub fn by_column(values: &'a [T], num_features: usize, policy: MissingPolicy) -> Self {
-        let num_rows = values.len().checked_div(num_features).unwrap_or(0);
-        Self { values, num_rows, num_features, feature_step: num_rows, policy }
+        Self { values, num_features, policy }
     }
 }
 
 impl<T: FeatureValue> CellSource for StridedTable<'_, T> {
     fn num_rows(&self) -> usize {
-        self.num_rows
+        self.values.len().checked_div(self.num_features).unwrap_or(0)
     }
 
     fn num_features(&self) -> usize {
@@ -92,32 +106,16 @@ impl<T: FeatureValue> CellSource for StridedTable<'_, T> {
     }
 
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
-        let width = self.num_features;
-        if self.feature_step == 1 {
-            let values = &self.values[rows.start * width..rows.end * width];
-            copy(self.policy.missing, values.iter(), tile.iter_mut());
-        } else {
-            for feature in 0..width {
-                let start = feature * self.feature_step;
-                let values = &self.values[start + rows.start..start + rows.end];
-                let to = tile[feature..].iter_mut().step_by(width);
-                copy(self.policy.missing, values.iter(), to);
-            }
-        }
-        treat_infinite(tile, width, rows.start, self.policy)
+        let values = &self.values[rows.start * self.num_features..rows.end * self.num_features];
+        copy(self.policy.missing, values.iter(), tile.iter_mut());
+        treat_infinite(tile, self.num_features, rows.start, self.policy)
     }
 
     fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
         let width = features.len().max(1);
         for (&row, to) in rows.iter().zip(tile.chunks_exact_mut(width)) {
-            let row = row as usize;
-            if self.feature_step == 1 {
-                let values = &self.values[row * self.num_features..][features.clone()];
-                copy(self.policy.missing, values.iter(), to.iter_mut());
-            } else {
-                let values = &self.values[features.start * self.feature_step + row..];
-                copy(self.policy.missing, values.iter().step_by(self.feature_step), to.iter_mut());
-            }
+            let values = &self.values[row as usize * self.num_features..][features.clone()];
+            copy(self.policy.missing, values.iter(), to.iter_mut());
         }
         // Reading whole rows has reported any fault before, with its place.
         treat_infinite(tile, width, 0, self.policy)
@@ -163,6 +161,34 @@ impl<'a> ColumnTable<'a> {
         }
         Ok(Self { list: columns, num_rows, policy })
     }
+
+    /// A table in one array, in column order (Fortran order).
+    pub fn by_column<T: FeatureValue>(
+        values: &'a [T],
+        num_features: usize,
+        policy: MissingPolicy,
+    ) -> Self {
+        let num_rows = values.len().checked_div(num_features).unwrap_or(0);
+        let column = |feature| T::column(&values[feature * num_rows..][..num_rows]);
+        Self { list: (0..num_features).map(column).collect(), num_rows, policy }
+    }
+
+    /// Writes the cells of some features of some rows to `tile`, row after row.
+    fn copy(
+        &self,
+        rows: &(impl Iterator<Item = usize> + Clone),
+        features: Range<usize>,
+        tile: &mut [f32],
+    ) {
+        let (width, missing) = (features.len(), self.policy.missing);
+        for (at, column) in self.list[features].iter().enumerate() {
+            let (rows, to) = (rows.clone(), tile.iter_mut().skip(at).step_by(width));
+            match column {
+                TableColumn::F32(values) => copy(missing, rows.map(|row| &values[row]), to),
+                TableColumn::F64(values) => copy(missing, rows.map(|row| &values[row]), to),
+            }
+        }
+    }
 }
 
 impl CellSource for ColumnTable<'_> {
@@ -175,19 +201,15 @@ impl CellSource for ColumnTable<'_> {
     }
 
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
-        let width = self.list.len();
-        for (feature, column) in self.list.iter().enumerate() {
-            let to = tile[feature..].iter_mut().step_by(width);
-            match column {
-                TableColumn::F32(values) => {
-                    copy(self.policy.missing, values[rows.clone()].iter(), to);
-                }
-                TableColumn::F64(values) => {
-                    copy(self.policy.missing, values[rows.clone()].iter(), to);
-                }
-            }
-        }
-        treat_infinite(tile, width, rows.start, self.policy)
+        self.copy(&rows, 0..self.list.len(), tile);
+        treat_infinite(tile, self.list.len(), rows.start, self.policy)
+    }
+
+    fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {
+        let width = features.len().max(1);
+        self.copy(&rows.iter().map(|&row| row as usize), features, tile);
+        // Reading whole rows has reported any fault before, with its place.
+        treat_infinite(tile, width, 0, self.policy)
     }
 }
 
@@ -216,19 +238,27 @@ fn treat_infinite(
     first_row: usize,
     policy: MissingPolicy,
 ) -> Result<()> {
-    let any = tile.iter().fold(false, |any, cell| any | cell.is_infinite());
-    if !any {
-        return Ok(());
-    }
     if policy.infinite == Infinite::Missing {
         tile.iter_mut().filter(|cell| cell.is_infinite()).for_each(|cell| *cell = f32::NAN);
+    }
+    refuse_infinite(tile, width, |at| first_row + at)
+}
+
+/// Refuses infinite values; `row_of` tells the caller's row of each of `rows`.
+pub fn refuse_infinite<T: FeatureValue + Display>(
+    rows: &[T],
+    width: usize,
+    row_of: impl Fn(usize) -> usize,
+) -> Result<()> {
+    // One pass without a branch, since there is nearly never one.
+    if !rows.iter().fold(false, |any, value| any | value.is_infinite()) {
         return Ok(());
     }
-    let at = tile.iter().position(|cell| cell.is_infinite()).unwrap_or_default();
+    let at = rows.iter().position(|value| value.is_infinite()).unwrap_or_default();
     Err(Error::data("feature.infinite", "a feature value is infinite")
-        .row(first_row + at / width)
+        .row(row_of(at / width))
         .feature(at % width)
-        .got(tile[at])
+        .got(rows[at])
         .expected("a finite number, or NaN for a missing one")
         .hint("infinite=\"missing\" treats infinite values as missing"))
 }

@@ -4,6 +4,7 @@ use super::dataset::{Dataset, check_features};
 use crate::binning::{BinnedMatrix, Binning, CellSource};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt};
+use std::fmt::Display;
 use std::sync::Arc;
 
 /// Everything about rows and queries but the features.
@@ -66,26 +67,13 @@ impl RowData {
                 Error::data("weight", value).element("row_weight", row)
             })?;
         }
-        if let Some(base) = &self.base_score {
-            check_length("base_score", base.len(), num_rows, "rows")?;
-            if let Some(row) = base.iter().position(|score| !score.is_finite()) {
-                return Err(Error::data("base_score", format!("= {}", base[row]))
-                    .element("base_score", row)
-                    .expected("a finite number"));
-            }
-        }
-        self.check_positions(num_rows)
-    }
-
-    fn check_positions(&self, num_rows: usize) -> Result<()> {
-        let Some(position) = &self.position else { return Ok(()) };
-        check_length("position", position.len(), num_rows, "rows")?;
-        match position.iter().position(|position| !(1..=MAX_POSITION).contains(position)) {
-            None => Ok(()),
-            Some(row) => Err(Error::data("position", format!("= {}", position[row]))
-                .element("position", row)
-                .expected(format!("a place from 1 to {MAX_POSITION}"))),
-        }
+        let infinite = |score: f64| (!score.is_finite()).then(|| "a finite number".to_owned());
+        check_values("base_score", self.base_score.as_deref(), num_rows, infinite)?;
+        let no_place = |place| {
+            let is_place = (1..=MAX_POSITION).contains(&place);
+            (!is_place).then(|| format!("a place from 1 to {MAX_POSITION}"))
+        };
+        check_values("position", self.position.as_deref(), num_rows, no_place)
     }
 
     fn query_of_row(&self, row: usize) -> usize {
@@ -116,6 +104,24 @@ fn check_length(name: &str, got: usize, expected: usize, what: &str) -> Result<(
     Err(Error::data("length", format!("{name} has the wrong length"))
         .got(got)
         .expected(format!("{expected}, the number of {what}")))
+}
+
+/// Refuses a column of another length, and the first value for which `refused` says what it expects.
+fn check_values<T: Copy + Display>(
+    name: &'static str,
+    values: Option<&[T]>,
+    num_rows: usize,
+    refused: impl Fn(T) -> Option<String>,
+) -> Result<()> {
+    let Some(values) = values else { return Ok(()) };
+    check_length(name, values.len(), num_rows, "rows")?;
+    for (row, &value) in values.iter().enumerate() {
+        if let Some(expected) = refused(value) {
+            let error = Error::data(name, format!("= {value}")).element(name, row);
+            return Err(error.expected(expected));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses weights that are negative or not finite, with the error that `refuse` makes of the first,

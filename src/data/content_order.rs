@@ -5,14 +5,14 @@
 //! bits, a memory error is more likely than a collision), and the order of copies makes no difference.
 
 use super::builder::RowData;
-use crate::{Queries, hash};
+use crate::{Grouping, Queries, hash};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Documents and queries in the order of their content.
+#[derive(Debug)]
 pub(super) struct ContentOrder {
-    /// The caller's row of each document.
-    pub(super) rows: Vec<u32>,
-    pub(super) queries: Queries,
+    pub(super) grouping: Grouping,
     /// The caller's number of each query.
     pub(super) query_of: Vec<u32>,
     pub(super) doc_hash: Vec<u64>,
@@ -26,17 +26,17 @@ pub(super) fn content_order(row_hashes: &[u64], data: &RowData) -> ContentOrder 
     let by_row: Vec<u64> = hashes.map(|(row, &hash)| doc_hash(hash, data, row)).collect();
     let mut rows = grouping.rows.clone();
     let mut query_hash = vec![0; grouping.queries.len()];
-    let by_query = slices_by_query(&mut rows, &grouping.queries);
+    let by_query = slices_by_query(&mut rows, &grouping.queries, 1);
     by_query.into_par_iter().zip(&mut query_hash).enumerate().for_each(|(q, (docs, hash))| {
         sort_by_hash(docs, &by_row);
         *hash = fold(docs, &by_row, data.query_weight.as_ref().map_or(1.0, |w| w[q]));
     });
     let mut query_of: Vec<u32> = (0..grouping.queries.len() as u32).collect();
     query_of.par_sort_unstable_by_key(|&q| (query_hash[q as usize], q));
-    let (rows, queries) = gathered(&rows, &grouping.queries, &query_of);
-    let doc_hash = rows.iter().map(|&row| by_row[row as usize]).collect();
+    let grouping = gathered(&rows, &grouping.queries, &query_of);
+    let doc_hash = grouping.gather(&by_row);
     let query_hash = query_of.iter().map(|&q| query_hash[q as usize]).collect();
-    ContentOrder { rows, queries, query_of, doc_hash, query_hash }
+    ContentOrder { grouping, query_of, doc_hash, query_hash }
 }
 
 /// Sorts the documents of a query by hash, then row. Half of a hash and the row make one integer, which
@@ -70,18 +70,17 @@ fn fold(docs: &[u32], by_row: &[u64], weight: f64) -> u64 {
     docs.iter().fold(start, |h, &row| hash::mix(h.wrapping_add(by_row[row as usize])))
 }
 
-/// The rows of each query as a slice of its own.
-fn slices_by_query<'a>(mut rows: &'a mut [u32], queries: &Queries) -> Vec<&'a mut [u32]> {
-    let mut slices = Vec::with_capacity(queries.len());
-    for range in queries.ranges() {
-        let (slice, rest) = rows.split_at_mut(range.len());
-        slices.push(slice);
-        rows = rest;
-    }
-    slices
+/// The values of each query as a slice of its own, `width` for each document.
+pub(super) fn slices_by_query<'a, T>(
+    mut values: &'a mut [T],
+    queries: &Queries,
+    width: usize,
+) -> Vec<&'a mut [T]> {
+    let slice = |docs: Range<usize>| values.split_off_mut(..docs.len() * width).unwrap_or_default();
+    queries.ranges().map(slice).collect()
 }
 
-fn gathered(rows: &[u32], queries: &Queries, order: &[u32]) -> (Vec<u32>, Queries) {
+fn gathered(rows: &[u32], queries: &Queries, order: &[u32]) -> Grouping {
     let mut gathered = Vec::with_capacity(rows.len());
     let mut offsets = Vec::with_capacity(order.len() + 1);
     offsets.push(0);
@@ -89,5 +88,6 @@ fn gathered(rows: &[u32], queries: &Queries, order: &[u32]) -> (Vec<u32>, Querie
         gathered.extend_from_slice(&rows[queries.range(q as usize)]);
         offsets.push(gathered.len());
     }
-    (gathered, Queries::from_offsets(offsets))
+    let queries = if order.is_empty() { Queries::none() } else { Queries::from_offsets(offsets) };
+    Grouping { queries, rows: gathered }
 }

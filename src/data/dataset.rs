@@ -1,31 +1,29 @@
 //! [`Dataset`]: binned documents with labels, queries and weights.
 
 use super::builder::RowData;
-use super::content_order::{ContentOrder, content_order};
+use super::content_order::content_order;
+use super::documents::Documents;
 use super::query_ranks::TableWithRanks;
 use crate::binning::{BinOptions, BinnedMatrix, Binning, CellSource, row_hashes};
 use crate::error::{Error, Result, room_for};
-use crate::{Interrupt, Queries, hash};
+use crate::{Grouping, Interrupt, Queries, hash};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// Binned documents with labels and queries: checked and immutable.
-///
-/// Documents and queries are in an order of their content; `rows` and `query_of` map them to the
-/// caller's numbers.
 #[derive(Debug)]
 pub struct Dataset {
     binning: Arc<Binning>,
     matrix: BinnedMatrix,
-    labels: Vec<f32>,
-    queries: Queries,
-    rows: Vec<u32>,
-    query_of: Vec<u32>,
-    doc_hash: Vec<u64>,
-    query_hash: Vec<u64>,
-    row_weight: Option<Vec<f64>>,
-    query_weight: Option<Vec<f64>>,
-    base_score: Option<Vec<f64>>,
-    position: Option<Vec<u32>>,
+    documents: Documents,
+}
+
+impl Deref for Dataset {
+    type Target = Documents;
+
+    fn deref(&self) -> &Documents {
+        &self.documents
+    }
 }
 
 impl Dataset {
@@ -99,8 +97,8 @@ impl Dataset {
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let order = content_order(hashes, &rows);
-        let matrix = binning.encode_in_order(table, &order.rows, interrupt)?;
-        Ok(Self::in_order(binning, matrix, order, rows))
+        let matrix = binning.encode_in_order(table, &order.grouping.rows, interrupt)?;
+        Ok(Self { binning, matrix, documents: Documents::new(order, rows) })
     }
 
     /// A dataset of rows that were binned in the caller's order.
@@ -111,52 +109,15 @@ impl Dataset {
         rows: RowData,
     ) -> Result<Self> {
         let order = content_order(hashes, &rows);
-        let matrix = matrix.in_order(&order.rows)?;
-        Ok(Self::in_order(binning, matrix, order, rows))
-    }
-
-    fn in_order(
-        binning: Arc<Binning>,
-        matrix: BinnedMatrix,
-        order: ContentOrder,
-        data: RowData,
-    ) -> Self {
-        let gather = |values: Vec<f64>| order.rows.iter().map(|&r| values[r as usize]).collect();
-        let places = |at: Vec<u32>| order.rows.iter().map(|&r| at[r as usize]).collect();
-        let by_query = |w: Vec<f64>| order.query_of.iter().map(|&q| w[q as usize]).collect();
-        Self {
-            binning,
-            matrix,
-            labels: order.rows.iter().map(|&row| data.labels[row as usize] + 0.0).collect(),
-            row_weight: data.row_weight.map(gather),
-            base_score: data.base_score.map(gather),
-            position: data.position.map(places),
-            query_weight: data.query_weight.map(by_query),
-            queries: order.queries,
-            rows: order.rows,
-            query_of: order.query_of,
-            doc_hash: order.doc_hash,
-            query_hash: order.query_hash,
-        }
+        let matrix = matrix.in_order(&order.grouping.rows)?;
+        Ok(Self { binning, matrix, documents: Documents::new(order, rows) })
     }
 
     /// The shard of a worker without documents.
     pub fn empty(binning: Arc<Binning>) -> Result<Self> {
         let matrix = BinnedMatrix::zeros(binning.layout().width(), 0)?;
-        Ok(Self {
-            binning,
-            matrix,
-            labels: Vec::new(),
-            queries: Queries::none(),
-            rows: Vec::new(),
-            query_of: Vec::new(),
-            doc_hash: Vec::new(),
-            query_hash: Vec::new(),
-            row_weight: None,
-            query_weight: None,
-            base_score: None,
-            position: None,
-        })
+        let rows = RowData::new(Vec::new(), Grouping::in_row_order(Queries::none()));
+        Self::of_binned(binning, matrix, &[], rows)
     }
 
     /// The bins, shared with every dataset made [`like`](Self::like) this one.
@@ -167,61 +128,6 @@ impl Dataset {
     /// The binned cells.
     pub fn matrix(&self) -> &BinnedMatrix {
         &self.matrix
-    }
-
-    /// The label of each document.
-    pub fn labels(&self) -> &[f32] {
-        &self.labels
-    }
-
-    /// The documents of each query.
-    pub fn queries(&self) -> &Queries {
-        &self.queries
-    }
-
-    /// The caller's row of each document.
-    pub fn rows(&self) -> &[u32] {
-        &self.rows
-    }
-
-    /// The caller's number of each query.
-    pub fn query_of(&self) -> &[u32] {
-        &self.query_of
-    }
-
-    /// Makes an error about documents and queries of the dataset name the caller's rows and queries.
-    pub(crate) fn name_caller_rows<T>(&self, result: Result<T>) -> Result<T> {
-        result.map_err(|error| error.with_caller_rows(&self.rows, &self.query_of))
-    }
-
-    /// A hash of each document's content, which identifies it in random draws.
-    pub fn doc_hash(&self) -> &[u64] {
-        &self.doc_hash
-    }
-
-    /// A hash of each query's content.
-    pub fn query_hash(&self) -> &[u64] {
-        &self.query_hash
-    }
-
-    /// The weight of each document, if given.
-    pub fn row_weight(&self) -> Option<&[f64]> {
-        self.row_weight.as_deref()
-    }
-
-    /// The weight of each query, if given.
-    pub fn query_weight(&self) -> Option<&[f64]> {
-        self.query_weight.as_deref()
-    }
-
-    /// The score of each document that training starts from, if given.
-    pub fn base_score(&self) -> Option<&[f64]> {
-        self.base_score.as_deref()
-    }
-
-    /// The position at which each document was shown, from 1, if given.
-    pub fn position(&self) -> Option<&[u32]> {
-        self.position.as_deref()
     }
 
     /// A hash of everything that training uses: cells and their bins, labels, weights, queries.
@@ -236,7 +142,7 @@ impl Dataset {
 
     /// The number of documents and a checksum of all queries; those of two shards can be added.
     pub(crate) fn content(&self) -> [u64; 2] {
-        let queries = self.query_hash.iter();
+        let queries = self.query_hash().iter();
         let content = queries.fold(0u64, |sum, &hash| sum.wrapping_add(hash::mix(hash)));
         [self.num_docs() as u64, content]
     }
@@ -246,11 +152,6 @@ impl Dataset {
         content
             .into_iter()
             .fold(self.bins_fingerprint(), |h, part| hash::mix(h.rotate_left(1) ^ part))
-    }
-
-    /// The number of documents.
-    pub fn num_docs(&self) -> usize {
-        self.labels.len()
     }
 
     /// The number of features, including unused ones and ranks.
@@ -263,49 +164,10 @@ impl Dataset {
         self.binning.query_ranks()
     }
 
-    /// The features that are constant or missing in the whole sample: no split can use them.
-    pub fn unused_features(&self) -> impl Iterator<Item = usize> + '_ {
-        let mappers = self.binning.mappers().iter().enumerate();
-        mappers.filter(|(_, mapper)| !mapper.is_used()).map(|(feature, _)| feature)
-    }
-
-    /// `values[doc]` in the order of the caller's rows.
-    pub fn by_row<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
-        let mut by_row = vec![T::default(); values.len()];
-        for (&row, &value) in self.rows.iter().zip(values) {
-            by_row[row as usize] = value;
-        }
-        by_row
-    }
-
-    /// An error unless some query has two different labels, which every ranking loss needs.
-    pub fn require_pairs(&self) -> Result<()> {
-        check_pairs(&self.labels, &self.queries)
-    }
-
     /// The bytes this dataset holds.
     pub fn memory(&self) -> usize {
-        let floats = [&self.row_weight, &self.query_weight, &self.base_score];
-        let floats: usize = floats.into_iter().flatten().map(|v| 8 * v.len()).sum();
-        let places = self.position.as_ref().map_or(0, |places| 4 * places.len());
-        let floats = floats + places;
-        self.matrix.memory() + self.num_docs() * (4 + 4 + 8) + self.queries.len() * 20 + floats
+        self.matrix.memory() + self.documents.memory()
     }
-}
-
-/// Refuses labels without a pair.
-pub(super) fn check_pairs(labels: &[f32], queries: &Queries) -> Result<()> {
-    let mixed = |docs: std::ops::Range<usize>| labels[docs].windows(2).any(|p| p[0] != p[1]);
-    if queries.ranges().any(mixed) {
-        return Ok(());
-    }
-    let what = if queries.len() == queries.num_docs() {
-        "no pairs to learn from: every query has one document"
-    } else {
-        "no pairs to learn from: in every query all labels are equal"
-    };
-    Err(Error::data("pairs", what)
-        .hint("check the labels, and that `qid` or `group` puts the documents of a query together"))
 }
 
 /// Refuses a table with another number of features than the bins.

@@ -8,14 +8,13 @@
 //! query and an entry per distinct label.
 
 use super::letor::LetorOptions;
-use super::line_source::{LineOptions, LineSource, TextBlock, after_lines, on_line};
+use super::line_source::{LineSource, TextBlock, after_lines, on_line};
 use super::parallel_parse::parse_blocks;
 use super::qid::{QidRuns, QueryTracker, RunKind, qid_returns};
 use crate::error::{Error, Result};
 use crate::hash;
 use crate::interrupt::Interrupt;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// The most findings that are kept.
@@ -64,7 +63,7 @@ pub struct LabelCount {
 }
 
 /// A summary of the values of a feature.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FeatureSummary {
     /// The index, as written.
     pub index: u32,
@@ -98,17 +97,8 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Summarises a LETOR file; only a file that cannot be read is an error.
+/// Summarises LETOR text; only a file that cannot be read is an error.
 pub fn inspect(
-    path: impl AsRef<Path>,
-    options: &LetorOptions,
-    interrupt: &Interrupt,
-) -> Result<Summary> {
-    inspect_source(&mut LineSource::open(path, &LineOptions::default())?, options, interrupt)
-}
-
-/// [`inspect`] of a source at its start.
-pub fn inspect_source(
     source: &mut LineSource,
     options: &LetorOptions,
     interrupt: &Interrupt,
@@ -117,7 +107,8 @@ pub fn inspect_source(
     // reused from block to block, and there are only as many as threads.
     let tables: Mutex<Vec<FeatureTable>> = Mutex::default();
     let idle = || tables.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut counts = SummaryCounts { sorted: true, ..SummaryCounts::default() };
+    let mut counts = SummaryCounts::default();
+    counts.summary.sorted_by_qid = true;
     let parse = |block: &TextBlock<'_>| {
         let mut table = idle().pop().unwrap_or_default();
         let rows = BlockRows::of(block, options, &mut table);
@@ -192,18 +183,16 @@ fn finding(error: &Error) -> Option<Finding> {
 /// The counts of all rows so far.
 #[derive(Default)]
 struct SummaryCounts {
+    /// What is known before the end of the text.
+    summary: Summary,
     tracker: QueryTracker,
     /// The labels of each query.
     label_ranges: Vec<LabelRange>,
     current_query: usize,
     /// The hashes of the rows of the current run of lines.
     hashes: Vec<u64>,
-    repeated: u64,
     /// The count of each label, by the label's bits, which are in the order of the labels.
     labels: BTreeMap<u32, u64>,
-    sorted: bool,
-    bad_lines: u64,
-    findings: Vec<Finding>,
 }
 
 /// The smallest and the largest label of a query.
@@ -215,18 +204,18 @@ struct LabelRange {
 impl SummaryCounts {
     /// Adds the next block, which has so many lines before it.
     fn add(&mut self, rows: BlockRows, before: u64) {
-        self.bad_lines += rows.bad_lines;
+        self.summary.bad_lines += rows.bad_lines;
         let faults = rows.faults.into_iter().map(|fault| after_lines(fault, before));
         let mut findings: Vec<_> = faults.filter_map(|fault| finding(&fault)).collect();
         let mut at = 0;
-        for run in rows.runs.after_lines(before).as_slice() {
+        for run in &rows.runs.after_lines(before).0 {
             let (query, kind) = self.tracker.add(run);
             if query != self.current_query {
                 self.end_run();
                 self.current_query = query;
             }
             if let RunKind::Returning(line) = kind
-                && std::mem::replace(&mut self.sorted, false)
+                && std::mem::replace(&mut self.summary.sorted_by_qid, false)
             {
                 findings.extend(finding(&qid_returns(run, line)));
             }
@@ -236,8 +225,8 @@ impl SummaryCounts {
             self.add_labels(query, &rows.labels[docs]);
         }
         findings.sort_by_key(|finding| (finding.line, finding.column));
-        self.findings.extend(findings);
-        self.findings.truncate(MAX_FINDINGS);
+        self.summary.findings.extend(findings);
+        self.summary.findings.truncate(MAX_FINDINGS);
     }
 
     fn add_labels(&mut self, query: usize, labels: &[f32]) {
@@ -256,7 +245,7 @@ impl SummaryCounts {
         let rows = self.hashes.len();
         self.hashes.sort_unstable();
         self.hashes.dedup();
-        self.repeated += (rows - self.hashes.len()) as u64;
+        self.summary.repeated_rows += (rows - self.hashes.len()) as u64;
         self.hashes.clear();
     }
 
@@ -278,35 +267,23 @@ impl SummaryCounts {
             queries_without_relevant: count(|range| range.max == 0.0),
             queries_with_one_label: count(|range| range.min == range.max),
             labels: self.labels.iter().map(label_count).collect(),
-            repeated_rows: self.repeated,
-            sorted_by_qid: self.sorted,
-            bad_lines: self.bad_lines,
-            findings: self.findings,
-            ..Summary::default()
+            ..self.summary
         }
     }
 }
 
 /// The counts of the features that occurred, in pages, so that a few large indices take little memory.
 #[derive(Default)]
-struct FeatureTable(Vec<Option<Box<[FeatureCounts; PAGE]>>>);
+struct FeatureTable(Vec<Option<Box<[FeatureSummary; PAGE]>>>);
 
 /// Features per page.
 const PAGE: usize = 256;
 
-#[derive(Clone, Copy)]
-struct FeatureCounts {
-    rows: u64,
-    missing: u64,
-    min: f32,
-    max: f32,
-}
-
-const NO_ROWS: FeatureCounts =
-    FeatureCounts { rows: 0, missing: 0, min: f32::INFINITY, max: f32::NEG_INFINITY };
+const NO_ROWS: FeatureSummary =
+    FeatureSummary { index: 0, rows: 0, missing: 0, min: f32::INFINITY, max: f32::NEG_INFINITY };
 
 impl FeatureTable {
-    fn page(&mut self, page: usize) -> &mut [FeatureCounts; PAGE] {
+    fn page(&mut self, page: usize) -> &mut [FeatureSummary; PAGE] {
         if self.0.len() <= page {
             self.0.resize_with(page + 1, || None);
         }
@@ -339,31 +316,31 @@ impl FeatureTable {
     /// The features that occur; where one is not mentioned, it is 0.
     fn finish(self, rows: u64) -> Vec<FeatureSummary> {
         let pages = self.0.into_iter().enumerate();
-        let counts = pages.flat_map(|(number, page)| {
+        let all = pages.flat_map(|(number, page)| {
             let first = (number * PAGE) as u32;
             (first..).zip(page.into_iter().flat_map(|page| *page))
         });
-        let summary = |(index, counts): (u32, FeatureCounts)| {
-            let FeatureCounts { rows: mentioned, missing, mut min, mut max } = counts;
-            if mentioned < rows {
-                (min, max) = (min.min(0.0), max.max(0.0));
-            } else if missing == rows {
-                (min, max) = (f32::NAN, f32::NAN);
-            }
-            FeatureSummary { index, rows: mentioned, missing, min, max }
+        let summary = |(index, counts): (u32, FeatureSummary)| {
+            let (min, max) = match counts {
+                _ if counts.rows < rows => (counts.min.min(0.0), counts.max.max(0.0)),
+                _ if counts.missing == rows => (f32::NAN, f32::NAN),
+                _ => (counts.min, counts.max),
+            };
+            FeatureSummary { index, min, max, ..counts }
         };
-        counts.filter(|(_, counts)| counts.rows > 0).map(summary).collect()
+        all.filter(|(_, counts)| counts.rows > 0).map(summary).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::line_source::LineOptions;
 
     fn summary(text: &'static str) -> Summary {
         let reader = Box::new(text.as_bytes());
         let mut source = LineSource::from_reader("text", reader, &LineOptions::default()).unwrap();
-        inspect_source(&mut source, &LetorOptions::default(), &Interrupt::new()).unwrap()
+        inspect(&mut source, &LetorOptions::default(), &Interrupt::new()).unwrap()
     }
 
     #[test]

@@ -3,14 +3,13 @@
 //! Memory: 4 bytes a document and an id a query, or 8 bytes a score.
 
 use super::letor::{LetorHead, LetorOptions};
-use super::line_source::{LineOptions, LineSource, TextBlock};
+use super::line_source::{LineSource, TextLine};
 use super::number;
-use super::parallel_parse::parse_blocks;
+use super::parallel_parse::parse_lines;
 use super::qid::{QidRuns, QueryTracker};
 use crate::error::{Error, Result, foreign};
 use crate::interrupt::Interrupt;
 use crate::queries::Queries;
-use std::path::Path;
 
 /// The labels and queries of a text.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,43 +59,25 @@ impl TextLabels {
 }
 
 /// Reads the labels and the queries of LETOR text and skips its features.
-pub fn read_labels(path: impl AsRef<Path>, interrupt: &Interrupt) -> Result<QueryLabels> {
-    labels_from(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
-}
-
-/// [`read_labels`] from a source at its start.
-pub fn labels_from(source: &mut LineSource, interrupt: &Interrupt) -> Result<QueryLabels> {
+pub fn read_labels(source: &mut LineSource, interrupt: &Interrupt) -> Result<QueryLabels> {
     let letor = LetorOptions::default();
     let mut labels = TextLabels::default();
-    let parse = |block: &TextBlock<'_>| {
-        let mut labels = BlockLabels::default();
-        let outcome = block.each(|number, line| {
-            labels.push(&letor.parse_head(line)?, number);
-            Ok(())
-        });
-        (labels, outcome)
+    let parse = |labels: &mut BlockLabels, number, line: TextLine<'_>| {
+        labels.push(&letor.parse_head(line)?, number);
+        Ok(())
     };
-    parse_blocks(source, interrupt, parse, |block, before| labels.add(block, before))?;
+    parse_lines(source, interrupt, parse, |block, before| labels.add(block, before))?;
     labels.finish().map_err(|error| error.path(source.path()))
 }
 
 /// Reads scores, one number a line; `-inf` is the score of a document that was not retrieved.
-pub fn read_scores(path: impl AsRef<Path>, interrupt: &Interrupt) -> Result<Vec<f64>> {
-    scores_from(&mut LineSource::open(path, &LineOptions::default())?, interrupt)
-}
-
-/// [`read_scores`] from a source at its start.
-pub fn scores_from(source: &mut LineSource, interrupt: &Interrupt) -> Result<Vec<f64>> {
+pub fn read_scores(source: &mut LineSource, interrupt: &Interrupt) -> Result<Vec<f64>> {
     let mut scores = Vec::new();
-    let parse = |block: &TextBlock<'_>| {
-        let mut scores = Vec::new();
-        let outcome = block.each(|_, line| {
-            scores.push(score_line(line.bytes())?);
-            Ok(())
-        });
-        (scores, outcome)
+    let parse = |scores: &mut Vec<f64>, _, line: TextLine<'_>| {
+        scores.push(score_line(line.bytes())?);
+        Ok(())
     };
-    parse_blocks(source, interrupt, parse, |of_block, _| {
+    parse_lines(source, interrupt, parse, |of_block, _| {
         scores.extend(of_block);
         Ok(())
     })?;
@@ -124,6 +105,7 @@ pub(crate) fn score(text: &[u8], code: &'static str) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::line_source::LineOptions;
 
     fn source(text: &'static str) -> LineSource {
         let reader = Box::new(text.as_bytes());
@@ -133,7 +115,7 @@ mod tests {
     #[test]
     fn labels_come_with_their_queries() {
         let text = "# a file\n2 qid:7 1:0.5 x:y\n0 qid:7\n\n1.5 qid:b 3:1\n";
-        let judged = labels_from(&mut source(text), &Interrupt::new()).unwrap();
+        let judged = read_labels(&mut source(text), &Interrupt::new()).unwrap();
         assert_eq!(judged.labels, [2.0, 0.0, 1.5]);
         assert_eq!(judged.queries.ranges().collect::<Vec<_>>(), [0..2, 2..3]);
         assert_eq!(judged.ids, ["7".into(), "b".into()]);
@@ -142,11 +124,11 @@ mod tests {
     #[test]
     fn scores_are_one_a_line() {
         let scores =
-            scores_from(&mut source("1.5\n -2e3 # x\r\n\n-inf"), &Interrupt::new()).unwrap();
+            read_scores(&mut source("1.5\n -2e3 # x\r\n\n-inf"), &Interrupt::new()).unwrap();
         assert_eq!(scores, [1.5, -2000.0, f64::NEG_INFINITY]);
         for (text, place) in [("1\n nan", "text:2:2"), ("1 2", "text:1:1"), ("\n\ninf", "text:3:1")]
         {
-            let error = scores_from(&mut source(text), &Interrupt::new()).unwrap_err();
+            let error = read_scores(&mut source(text), &Interrupt::new()).unwrap_err();
             assert_eq!(error.fault().unwrap().code, "score.value");
             assert!(error.to_string().contains(place), "{error}");
         }

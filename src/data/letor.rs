@@ -78,7 +78,8 @@ impl LetorOptions {
         head(line).map(|(row, _)| row).map_err(|error| or_not_utf8(line, error))
     }
 
-    fn lowest(&self) -> u32 {
+    /// The index of the first feature.
+    pub(super) fn lowest(&self) -> u32 {
         u32::from(!self.zero_based)
     }
 
@@ -106,8 +107,9 @@ impl LetorOptions {
             if start == end {
                 return Ok(());
             }
-            let (index, value) =
-                self.cell(&line[start..end], next).map_err(|fault| fault.in_line(start))?;
+            let (index, value) = self
+                .cell(&line[start..end], next)
+                .map_err(|error| error.columns_after(start as u64))?;
             sink.cell(index, value);
             (at, next) = (end, index + 1);
             if line.get(at) == Some(&b'#') {
@@ -116,63 +118,55 @@ impl LetorOptions {
         }
     }
 
-    /// The slow path: parses any token, or finds out what is wrong with it.
+    /// The slow path: parses any token, or finds out what is wrong with it, in which column of it.
     #[cold]
-    fn cell(&self, token: &[u8], next: u32) -> Result<(u32, f32), TokenError> {
+    fn cell(&self, token: &[u8], next: u32) -> Result<(u32, f32)> {
         let Some(colon) = memchr::memchr(b':', token) else {
-            return Err(TokenError::new(0, Error::data("letor.token", "the token has no colon"))
-                .got(token)
+            return Err(Error::data("letor.token", "the token has no colon")
+                .at(1, 1)
+                .got(foreign(token))
                 .expected("index:value"));
         };
-        let index = self.index(&token[..colon])?;
+        let (index, value) = (&token[..colon], &token[colon + 1..]);
+        let index = self.index(index).map_err(|error| error.at(1, 1).got(foreign(index)))?;
         if index < next {
-            let error = if index + 1 == next {
-                Error::data("letor.order", format!("feature {index} occurs twice"))
+            let what = if index + 1 == next {
+                format!("feature {index} occurs twice")
             } else {
-                let what = format!("feature {index} comes after feature {}", next - 1);
-                Error::data("letor.order", what)
+                format!("feature {index} comes after feature {}", next - 1)
             };
-            return Err(TokenError::new(0, error).expected("rising indices"));
+            return Err(Error::data("letor.order", what).at(1, 1).expected("rising indices"));
         }
-        let value = self.value(&token[colon + 1..]).map_err(|error| {
-            TokenError::new(colon + 1, error.feature(index)).got(&token[colon + 1..])
-        })?;
-        Ok((index, value))
+        let column = colon as u64 + 2;
+        let read = self.value(value);
+        let read = read.map_err(|e| e.feature(index).at(1, column).got(foreign(value)))?;
+        Ok((index, read))
     }
 
-    fn index(&self, text: &[u8]) -> Result<u32, TokenError> {
+    fn index(&self, text: &[u8]) -> Result<u32> {
         let (lowest, highest) = (self.lowest(), self.highest());
         let integer = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-        let number = number::parse_all(text);
-        let fault = |what| TokenError::new(0, Error::data("letor.index", what)).got(text);
-        match number {
+        let fault = |what| Error::data("letor.index", what);
+        let expected = || format!("an integer from {lowest}");
+        Err(match number::parse_all(text) {
             Some(x) if x > f64::from(highest) => {
-                let fault = fault("the feature index is above max_features");
                 let max = self.max_features;
-                Err(fault
+                fault("the feature index is above max_features")
                     .expected(format!("at most {highest}"))
-                    .hint(format!("max_features is {max}: raise it if there are more features")))
+                    .hint(format!("max_features is {max}: raise it if there are more features"))
             }
-            Some(x) if integer && x >= f64::from(lowest) => Ok(x as u32),
-            Some(_) if integer => Err(fault("the feature index is 0")
+            Some(x) if integer && x >= f64::from(lowest) => return Ok(x as u32),
+            Some(_) if integer => fault("the feature index is 0")
                 .expected("indices from 1")
-                .hint("set zero_based if the first feature is 0")),
-            Some(x) if x < 0.0 => {
-                let expected = format!("an integer from {lowest}");
-                Err(fault("the feature index is negative").expected(expected))
-            }
+                .hint("set zero_based if the first feature is 0"),
+            Some(x) if x < 0.0 => fault("the feature index is negative").expected(expected()),
             _ if matches!(text, b"qid" | b"cost" | b"sid") => {
-                let what = "the token is no feature";
-                Err(TokenError::new(0, Error::data("letor.token", what))
-                    .got(text)
+                Error::data("letor.token", "the token is no feature")
                     .expected("label qid:Q index:value ...")
-                    .hint("one qid a line, right after the label; weights do not go into the text"))
+                    .hint("one qid a line, right after the label; weights do not go into the text")
             }
-            _ => {
-                let expected = format!("an integer from {lowest}");
-                Err(fault("the feature index is not an integer").expected(expected))
-            }
-        }
+            _ => fault("the feature index is not an integer").expected(expected()),
+        })
     }
 
     fn value(&self, text: &[u8]) -> Result<f32> {
@@ -254,35 +248,6 @@ fn or_not_utf8(line: &[u8], error: Error) -> Error {
         Err(fault) => Error::data("letor.utf8", "the line is not UTF-8")
             .at(1, fault.valid_up_to() as u64 + 1)
             .hint("is this a text file?"),
-    }
-}
-
-/// An error in a token, and its byte in the token.
-struct TokenError {
-    at: usize,
-    error: Error,
-}
-
-impl TokenError {
-    fn new(at: usize, error: Error) -> Self {
-        Self { at, error }
-    }
-
-    fn got(self, text: &[u8]) -> Self {
-        Self { error: self.error.got(foreign(text)), ..self }
-    }
-
-    fn expected(self, expected: impl std::fmt::Display) -> Self {
-        Self { error: self.error.expected(expected), ..self }
-    }
-
-    fn hint(self, hint: impl std::fmt::Display) -> Self {
-        Self { error: self.error.hint(hint), ..self }
-    }
-
-    /// The error for a token that starts at byte `start` of the line.
-    fn in_line(self, start: usize) -> Error {
-        self.error.at(1, (start + self.at) as u64 + 1)
     }
 }
 

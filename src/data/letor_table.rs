@@ -2,15 +2,15 @@
 //! documents.
 //!
 //! A [`Dataset`](super::Dataset) keeps bins and no values; this table keeps values, four bytes each.
-//! While the text is read, the values that its lines mention are held too, eight bytes each.
+//! The rows as they were parsed are held beside it until it is filled.
 
-use super::labels::{BlockLabels, QueryLabels, TextLabels};
+use super::labels::QueryLabels;
 use super::letor::LetorOptions;
-use super::line_source::{LineOptions, LineSource, TextBlock};
-use super::parallel_parse::parse_blocks;
+use super::line_source::LineSource;
+use super::load::{LoadOptions, TextLoader};
+use crate::binning::CellSource as _;
 use crate::error::{Result, room_for};
 use crate::interrupt::Interrupt;
-use std::path::Path;
 
 /// The values and labels of documents, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,86 +23,31 @@ pub struct LetorTable {
     pub labels: QueryLabels,
 }
 
-/// The labels and values of a block of text.
-#[derive(Default)]
-struct LetorLines {
-    labels: BlockLabels,
-    values: SparseRows,
-}
-
-/// The values that lines mention.
-#[derive(Default)]
-struct SparseRows {
-    /// Where the values of each line end.
-    ends: Vec<usize>,
-    features: Vec<u32>,
-    values: Vec<f32>,
-}
-
 /// Reads LETOR text with all its values.
 pub fn read_letor_table(
-    path: impl AsRef<Path>,
+    source: LineSource,
     letor: &LetorOptions,
     interrupt: &Interrupt,
 ) -> Result<LetorTable> {
-    letor_table_from(&mut LineSource::open(path, &LineOptions::default())?, letor, interrupt)
-}
-
-/// [`read_letor_table`] from a source at its start.
-pub fn letor_table_from(
-    source: &mut LineSource,
-    letor: &LetorOptions,
-    interrupt: &Interrupt,
-) -> Result<LetorTable> {
-    let lowest = u32::from(!letor.zero_based);
-    let (mut labels, mut blocks) = (TextLabels::default(), Vec::new());
-    let parse = |block: &TextBlock<'_>| {
-        let mut lines = LetorLines::default();
-        let outcome = block.each(|number, line| {
-            let rows = &mut lines.values;
-            let head = letor.parse_line(line, |feature, value| {
-                rows.features.push(feature - lowest);
-                rows.values.push(value);
-            })?;
-            rows.ends.push(rows.values.len());
-            lines.labels.push(&head, number);
-            Ok(())
-        });
-        (lines, outcome)
-    };
-    parse_blocks(source, interrupt, parse, |lines, before| {
-        blocks.push(lines.values);
-        labels.add(lines.labels, before)
-    })?;
-    let labels = labels.finish().map_err(|error| error.path(source.path()))?;
-    let num_docs = labels.labels.len();
-    let features = blocks.iter().flat_map(|rows: &SparseRows| &rows.features);
-    let num_features = features.max().map_or(0, |&highest| highest as usize + 1);
+    let options = LoadOptions { letor: letor.clone(), ..LoadOptions::default() };
+    let (table, labels) = TextLoader::default().all_rows(vec![source], options, interrupt)?;
+    let (num_docs, num_features) = (table.num_rows(), table.num_features());
     room_for("the values of the text", 4 * num_docs as u64 * num_features as u64)?;
-    let mut table = vec![0.0; num_docs * num_features];
-    let mut doc = 0;
-    for SparseRows { ends, features, values } in blocks {
-        let mut start = 0;
-        for end in ends {
-            let row = &mut table[doc * num_features..(doc + 1) * num_features];
-            for (&feature, &value) in features[start..end].iter().zip(&values[start..end]) {
-                row[feature as usize] = value;
-            }
-            (start, doc) = (end, doc + 1);
-        }
-    }
-    Ok(LetorTable { values: table, num_features, labels })
+    let mut values = vec![0.0; num_docs * num_features];
+    table.read(0..num_docs, &mut values)?;
+    Ok(LetorTable { values, num_features, labels })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::line_source::LineOptions;
 
     fn table(text: &'static str, zero_based: bool) -> Result<LetorTable> {
         let reader = Box::new(text.as_bytes());
-        let mut source = LineSource::from_reader("text", reader, &LineOptions::default())?;
+        let source = LineSource::from_reader("text", reader, &LineOptions::default())?;
         let letor = LetorOptions { zero_based, ..LetorOptions::default() };
-        letor_table_from(&mut source, &letor, &Interrupt::new())
+        read_letor_table(source, &letor, &Interrupt::new())
     }
 
     #[test]

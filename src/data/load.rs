@@ -9,11 +9,11 @@
 
 use super::builder::{DatasetBuilder, RowData};
 use super::dataset::{Dataset, check_rows, no_features};
-use super::labels::{BlockLabels, TextLabels};
+use super::labels::{BlockLabels, QueryLabels, TextLabels};
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::parallel_parse::parse_blocks;
-use super::parsed_table::{ParsedTable, RowChunk, RowParser};
+use super::parsed_table::{ParsedTable, RowChunk, RowParser, absent};
 use crate::binning::{BinOptions, Binning, CellSource as _, RowSample, nearest};
 use crate::error::{Error, Result};
 use crate::{Grouping, Interrupt, Progress};
@@ -64,74 +64,73 @@ pub struct Loaded {
     pub query_ids: Vec<Box<str>>,
 }
 
-/// Reads LETOR text, with the bins of another dataset if given.
-pub fn load(
-    path: impl AsRef<Path>,
-    like: Option<Arc<Binning>>,
-    options: &LoadOptions,
-    interrupt: &Interrupt,
-) -> Result<Loaded> {
-    load_files(&[path], like, options, interrupt)
-}
-
-/// Reads several files as if they were one. All documents of a query are in one file.
+/// Reads files of LETOR text as if they were one, with the bins of another dataset if given. All
+/// documents of a query are in one file.
 pub fn load_files(
     paths: &[impl AsRef<Path>],
     like: Option<Arc<Binning>>,
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
-    let open = |path| LineSource::open(path, &options.lines);
-    load_from(paths.iter().map(open).collect::<Result<_>>()?, like, options, interrupt)
+    load_from(options.open(paths)?, like, options, interrupt)
 }
 
 /// [`load_files`] from open sources.
 pub fn load_from(
-    mut sources: Vec<LineSource>,
+    sources: Vec<LineSource>,
     like: Option<Arc<Binning>>,
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
     options.bins.check()?;
-    if options.query_ranks || like.as_ref().is_some_and(|binning| binning.query_ranks()) {
-        return load_ranked(sources, like, options, interrupt);
-    }
-    let mut labels = TextLabels::default();
-    let mut sink = match like {
-        Some(binning) => RowSink::Bins(Box::new(DatasetBuilder::new(binning, 0)?)),
-        None => RowSink::Buffer(ParsedTable::new(options.parser(None))),
-    };
-    options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut labels))?;
-    let num_rows = labels.labels.len();
-    while let Some(next) = sink.next(num_rows, options, interrupt)? {
-        sink = next;
-        sources.iter_mut().try_for_each(LineSource::rewind)?;
-        options.fill_all(&mut sink, &mut sources, interrupt, None)?;
-    }
-    let (rows, query_ids) = rows_and_ids(labels, &sources)?;
-    let dataset = match sink {
-        RowSink::Buffer(table) => {
-            check_rows(&table, &rows)?;
-            Dataset::of_hashed(&table, &table.hashes(interrupt)?, rows, &options.bins, interrupt)?
+    let ranked = options.query_ranks || like.as_ref().is_some_and(|binning| binning.query_ranks());
+    let (sink, buffer_bytes) = match &like {
+        // Ranks within queries need all values in memory.
+        _ if ranked => (RowSink::Buffer(options.table()), usize::MAX),
+        Some(binning) => {
+            let builder = DatasetBuilder::new(binning.clone(), 0)?;
+            (RowSink::Bins(Box::new(builder)), 0)
         }
-        RowSink::Bins(builder) => builder.finish(rows)?,
-        RowSink::Width(_) | RowSink::Sample { .. } => {
-            return Err(Error::internal("rows that went nowhere"));
+        None => (RowSink::Buffer(options.table()), options.buffer_bytes),
+    };
+    let options = &LoadOptions { buffer_bytes, ..options.clone() };
+    let mut loader = TextLoader::default();
+    loader.fill(sources, sink, options, interrupt)?;
+    let binning = match (like, &loader.sink) {
+        (Some(binning), _) => binning,
+        (None, Some(RowSink::Buffer(table))) => {
+            let (rows, query_ids) = rows_and_ids(loader.labels, &loader.sources)?;
+            let bins = &options.bins;
+            let dataset = if ranked {
+                Dataset::with_ranks(table, rows, bins, interrupt)?
+            } else {
+                check_rows(table, &rows)?;
+                Dataset::of_hashed(table, &table.hashes(interrupt)?, rows, bins, interrupt)?
+            };
+            return Ok(Loaded { dataset, query_ids });
+        }
+        (None, _) => {
+            let sample = loader.sample(loader.num_features(), options, interrupt)?;
+            let num_features = sample.num_features();
+            if num_features == 0 {
+                return Err(no_features());
+            }
+            Arc::new(Binning::choose(sample, num_features, &options.bins, interrupt)?)
         }
     };
-    Ok(Loaded { dataset, query_ids })
+    loader.dataset(binning, options, interrupt)
 }
 
-/// The shard of one worker while it is loaded.
+/// A text, or the shard of one worker, while it is loaded.
 #[derive(Default)]
-pub(crate) struct ShardLoader {
+pub(crate) struct TextLoader {
     sources: Vec<LineSource>,
     labels: TextLabels,
     sink: Option<RowSink>,
 }
 
-impl ShardLoader {
-    /// Reads the text for the first time.
+impl TextLoader {
+    /// Reads the text of a shard for the first time.
     pub(crate) fn read(
         &mut self,
         paths: &[impl AsRef<Path>],
@@ -145,12 +144,48 @@ impl ShardLoader {
                 Error::param("query_ranks", what).hint("rank values before the data are cut")
             );
         }
-        let open = |path| LineSource::open(path, &options.lines);
-        self.sources = paths.iter().map(open).collect::<Result<_>>()?;
-        let mut sink = RowSink::Buffer(ParsedTable::new(options.parser(None)));
-        options.fill_all(&mut sink, &mut self.sources, interrupt, Some(&mut self.labels))?;
+        self.fill(options.open(paths)?, RowSink::Buffer(options.table()), options, interrupt)
+    }
+
+    fn fill(
+        &mut self,
+        sources: Vec<LineSource>,
+        mut sink: RowSink,
+        options: &LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        self.sources = sources;
+        options.fill(&mut sink, &mut self.sources, Some(&mut self.labels), interrupt)?;
         self.sink = Some(sink);
         Ok(())
+    }
+
+    /// All rows of text, in memory, and their labels.
+    pub(super) fn all_rows(
+        mut self,
+        sources: Vec<LineSource>,
+        options: LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<(ParsedTable, QueryLabels)> {
+        let options = LoadOptions { buffer_bytes: usize::MAX, ..options };
+        self.fill(sources, RowSink::Buffer(options.table()), &options, interrupt)?;
+        let labels = query_labels(self.labels, &self.sources)?;
+        match self.sink {
+            Some(RowSink::Buffer(table)) => Ok((table, labels)),
+            _ => Err(Error::internal("rows that went nowhere")),
+        }
+    }
+
+    /// Reads the text once more.
+    fn read_again(
+        &mut self,
+        mut sink: RowSink,
+        options: &LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<RowSink> {
+        self.sources.iter_mut().try_for_each(LineSource::rewind)?;
+        options.fill(&mut sink, &mut self.sources, None, interrupt)?;
+        Ok(sink)
     }
 
     /// The number of features that have been read.
@@ -170,29 +205,30 @@ impl ShardLoader {
         options: &LoadOptions,
         interrupt: &Interrupt,
     ) -> Result<RowSample> {
-        let mut sample = RowSample::growing(options.bins.sample_rows);
-        match self.sink.take() {
+        let sink = match self.sink.take() {
             Some(RowSink::Buffer(table)) => {
                 let table = table.widened(width);
+                let mut sample = RowSample::growing(options.bins.sample_rows);
                 sample.push_hashed(&table, &table.hashes(interrupt)?)?;
                 self.sink = Some(RowSink::Buffer(table));
-                Ok(sample)
+                return Ok(sample);
             }
-            Some(RowSink::Sample { sample, .. }) => Ok(*sample),
+            Some(sink @ RowSink::Sample { .. }) => sink,
             _ => {
-                let mut sink = RowSink::Sample { sample: Box::new(sample), min_features: width };
-                self.read_again(&mut sink, options, interrupt)?;
-                let RowSink::Sample { sample, .. } = sink else {
-                    return Err(Error::internal("rows that went nowhere"));
-                };
-                Ok(*sample)
+                let sample = Box::new(RowSample::new(options.bins.sample_rows, width));
+                let sink = RowSink::Sample { sample, min_features: width };
+                self.read_again(sink, options, interrupt)?
             }
+        };
+        match sink {
+            RowSink::Sample { sample, .. } => Ok(*sample),
+            _ => Err(Error::internal("rows that went nowhere")),
         }
     }
 
-    /// The dataset, with the bins of all workers.
+    /// The dataset of a shard, with the bins of all workers.
     pub(crate) fn finish(
-        mut self,
+        self,
         binning: Arc<Binning>,
         options: &LoadOptions,
         interrupt: &Interrupt,
@@ -200,67 +236,52 @@ impl ShardLoader {
         if self.labels.labels.is_empty() {
             return Ok(Loaded { dataset: Dataset::empty(binning)?, query_ids: Vec::new() });
         }
-        let labels = std::mem::take(&mut self.labels);
-        let num_rows = labels.labels.len();
-        let (rows, query_ids) = rows_and_ids(labels, &self.sources)?;
-        if let Some(RowSink::Buffer(table)) = self.sink.take() {
-            let dataset = Dataset::like(&table, rows, binning, interrupt)?;
-            return Ok(Loaded { dataset, query_ids });
-        }
-        let mut sink = RowSink::Bins(Box::new(DatasetBuilder::new(binning, num_rows)?));
-        self.read_again(&mut sink, options, interrupt)?;
-        let RowSink::Bins(builder) = sink else {
-            return Err(Error::internal("rows that went nowhere"));
-        };
-        Ok(Loaded { dataset: builder.finish(rows)?, query_ids })
+        self.dataset(binning, options, interrupt)
     }
 
-    fn read_again(
-        &mut self,
-        sink: &mut RowSink,
+    /// The dataset with these bins.
+    fn dataset(
+        mut self,
+        binning: Arc<Binning>,
         options: &LoadOptions,
         interrupt: &Interrupt,
-    ) -> Result<()> {
-        self.sources.iter_mut().try_for_each(LineSource::rewind)?;
-        options.fill_all(sink, &mut self.sources, interrupt, None)
+    ) -> Result<Loaded> {
+        let labels = std::mem::take(&mut self.labels);
+        let (rows, query_ids) = rows_and_ids(labels, &self.sources)?;
+        let known = self.sink.take_if(|sink| matches!(sink, RowSink::Buffer(_) | RowSink::Bins(_)));
+        let sink = if let Some(sink) = known {
+            sink
+        } else {
+            let builder = DatasetBuilder::new(binning.clone(), rows.labels.len())?;
+            self.read_again(RowSink::Bins(Box::new(builder)), options, interrupt)?
+        };
+        let dataset = match sink {
+            RowSink::Buffer(table) => {
+                let expected = binning.num_raw_features();
+                if table.num_features() > expected {
+                    return Err(too_wide(table.num_features(), expected));
+                }
+                Dataset::like(&table.widened(expected), rows, binning, interrupt)?
+            }
+            RowSink::Bins(builder) => builder.finish(rows)?,
+            _ => return Err(Error::internal("rows that went nowhere")),
+        };
+        Ok(Loaded { dataset, query_ids })
     }
 }
 
-/// Reads text whose values are ranked within queries, which needs all of them in memory.
-fn load_ranked(
-    mut sources: Vec<LineSource>,
-    like: Option<Arc<Binning>>,
-    options: &LoadOptions,
-    interrupt: &Interrupt,
-) -> Result<Loaded> {
-    let options = LoadOptions { buffer_bytes: usize::MAX, ..options.clone() };
-    let mut labels = TextLabels::default();
-    let mut sink = RowSink::Buffer(ParsedTable::new(options.parser(None)));
-    options.fill_all(&mut sink, &mut sources, interrupt, Some(&mut labels))?;
-    let RowSink::Buffer(table) = sink else {
-        return Err(Error::internal("rows that went nowhere"));
-    };
-    let (rows, query_ids) = rows_and_ids(labels, &sources)?;
-    let dataset = match like {
-        Some(binning) => {
-            let expected = binning.num_raw_features();
-            if table.num_features() > expected {
-                return Err(too_wide(table.num_features(), expected));
-            }
-            Dataset::like(&table.widened(expected), rows, binning, interrupt)?
-        }
-        None => Dataset::with_ranks(&table, rows, &options.bins, interrupt)?,
-    };
-    Ok(Loaded { dataset, query_ids })
+/// The labels and queries of all sources.
+fn query_labels(labels: TextLabels, sources: &[LineSource]) -> Result<QueryLabels> {
+    labels.finish().map_err(|error| match sources {
+        [source, ..] => error.path(source.path()),
+        [] => error,
+    })
 }
 
 /// The row data and query ids of all sources.
 fn rows_and_ids(labels: TextLabels, sources: &[LineSource]) -> Result<(RowData, Vec<Box<str>>)> {
-    let labels = labels.finish().map_err(|error| match sources {
-        [source, ..] => error.path(source.path()),
-        [] => error,
-    })?;
-    Ok((RowData::new(labels.labels, Grouping::in_row_order(labels.queries)), labels.ids))
+    let QueryLabels { labels, queries, ids } = query_labels(labels, sources)?;
+    Ok((RowData::new(labels, Grouping::in_row_order(queries)), ids))
 }
 
 fn too_wide(got: usize, expected: usize) -> Error {
@@ -288,11 +309,15 @@ impl RowSink {
         options: &LoadOptions,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let alone = |chunk| ParsedTable::of(options.parser(None), chunk);
+        let alone = |chunk, num_features| {
+            let mut table = options.table();
+            table.push(chunk);
+            table.widened(num_features)
+        };
         match self {
             Self::Buffer(table) => {
                 table.push(chunk);
-                if table.memory() <= options.buffer_bytes {
+                if table.memory <= options.buffer_bytes {
                     return Ok(());
                 }
                 let table = std::mem::take(table);
@@ -306,102 +331,75 @@ impl RowSink {
                 Ok(())
             }
             Self::Width(width) => {
-                *width = chunk.num_features().max(*width);
+                *width = chunk.num_features.max(*width);
                 Ok(())
             }
             Self::Sample { sample, min_features } => {
-                let table = alone(chunk).widened(*min_features);
+                let table = alone(chunk, *min_features);
                 sample.push_hashed(&table, &table.hashes(interrupt)?)
             }
             Self::Bins(builder) => {
                 let num_features = builder.binning().num_features();
-                if chunk.num_features() > num_features {
-                    return Err(too_wide(chunk.num_features(), num_features));
+                if chunk.num_features > num_features {
+                    return Err(too_wide(chunk.num_features, num_features));
                 }
-                builder.push(&alone(chunk).widened(num_features), interrupt)
-            }
-        }
-    }
-
-    /// The sink of the next pass over the text; `None` if this one was the last.
-    fn next(
-        &mut self,
-        num_rows: usize,
-        options: &LoadOptions,
-        interrupt: &Interrupt,
-    ) -> Result<Option<Self>> {
-        match self {
-            Self::Buffer(_) | Self::Bins(_) => Ok(None),
-            Self::Width(width) => {
-                let sample = Box::new(RowSample::new(options.bins.sample_rows, *width));
-                Ok(Some(Self::Sample { sample, min_features: *width }))
-            }
-            Self::Sample { sample, .. } => {
-                let sample = std::mem::replace(&mut **sample, RowSample::growing(0));
-                let num_features = sample.num_features();
-                if num_features == 0 {
-                    return Err(no_features());
-                }
-                let binning = Binning::choose(sample, num_features, &options.bins, interrupt)?;
-                Ok(Some(Self::Bins(Box::new(DatasetBuilder::new(Arc::new(binning), num_rows)?))))
+                builder.push(&alone(chunk, num_features), interrupt)
             }
         }
     }
 }
 
 impl LoadOptions {
-    fn parser(&self, sink: Option<&RowSink>) -> RowParser<'_> {
+    fn open(&self, paths: &[impl AsRef<Path>]) -> Result<Vec<LineSource>> {
+        paths.iter().map(|path| LineSource::open(path, &self.lines)).collect()
+    }
+
+    fn parser(&self, sink: &RowSink) -> RowParser<'_> {
         RowParser {
             letor: &self.letor,
             missing: self.missing.map(nearest),
-            hashed: !matches!(sink, Some(RowSink::Bins(_))),
-            kept: matches!(sink, Some(RowSink::Buffer(_))),
+            hashed: !matches!(sink, RowSink::Bins(_)),
+            kept: matches!(sink, RowSink::Buffer(_)),
         }
     }
 
+    /// A table without rows.
+    fn table(&self) -> ParsedTable {
+        ParsedTable::new(absent(self.missing.map(nearest)))
+    }
+
     /// Reads all sources, one after the other.
-    fn fill_all(
+    fn fill(
         &self,
         sink: &mut RowSink,
         sources: &mut [LineSource],
-        interrupt: &Interrupt,
         mut labels: Option<&mut TextLabels>,
+        interrupt: &Interrupt,
     ) -> Result<()> {
         for source in sources {
             if let Some(labels) = &mut labels {
                 labels.tracker.next_file();
             }
-            self.fill(sink, source, interrupt, |block, before| match &mut labels {
-                Some(labels) => labels.add(block, before),
-                None => Ok(()),
+            let parser = self.parser(sink);
+            // Only a hint, so it does not matter which thread saw which chunk first.
+            let width_hint = AtomicUsize::new(0);
+            let parse = |block: &TextBlock<'_>| {
+                let mut labels = BlockLabels::default();
+                let expected = width_hint.load(Ordering::Relaxed);
+                let (chunk, outcome) = RowChunk::parse(parser, block, expected, |row, line| {
+                    labels.push(row, line);
+                });
+                self.progress.add(block.text().len() as u64);
+                width_hint.fetch_max(chunk.num_features, Ordering::Relaxed);
+                ((chunk, labels), outcome)
+            };
+            parse_blocks(source, interrupt, parse, |(chunk, of_block), before| {
+                if let Some(labels) = &mut labels {
+                    labels.add(of_block, before)?;
+                }
+                sink.push(chunk, self, interrupt)
             })?;
         }
         Ok(())
-    }
-
-    fn fill(
-        &self,
-        sink: &mut RowSink,
-        source: &mut LineSource,
-        interrupt: &Interrupt,
-        mut each: impl FnMut(BlockLabels, u64) -> Result<()>,
-    ) -> Result<()> {
-        let parser = self.parser(Some(sink));
-        // Only a hint, so it does not matter which thread saw which chunk first.
-        let width_hint = AtomicUsize::new(0);
-        let parse = |block: &TextBlock<'_>| {
-            let mut labels = BlockLabels::default();
-            let expected = width_hint.load(Ordering::Relaxed);
-            let (chunk, outcome) = RowChunk::parse(parser, block, expected, |row, line| {
-                labels.push(row, line);
-            });
-            self.progress.add(block.text().len() as u64);
-            width_hint.fetch_max(chunk.num_features(), Ordering::Relaxed);
-            ((chunk, labels), outcome)
-        };
-        parse_blocks(source, interrupt, parse, |(chunk, labels), before| {
-            each(labels, before)?;
-            sink.push(chunk, self, interrupt)
-        })
     }
 }

@@ -6,12 +6,13 @@
 //! needs one pass. Raw values are not kept; a [`RawDataset`], for nets, keeps only these.
 //!
 //! Documents are in an order that depends on their content only, so that no result can depend on the
-//! order of the caller's rows; [`Dataset::rows`] maps back to these.
+//! order of the caller's rows; [`Documents::rows`] maps back to these.
 
 mod arrays;
 mod builder;
 mod content_order;
 mod dataset;
+mod documents;
 pub mod inspect;
 pub mod labels;
 pub mod letor;
@@ -28,9 +29,12 @@ mod raw_dataset;
 pub mod scan;
 pub mod trec;
 
-pub use arrays::{ColumnTable, Infinite, MissingPolicy, StridedTable, TableColumn};
+pub use arrays::{
+    ColumnTable, FeatureValue, Infinite, MissingPolicy, StridedTable, TableColumn, refuse_infinite,
+};
 pub use builder::{DatasetBuilder, RowData};
 pub use dataset::Dataset;
 pub(crate) use dataset::no_features;
-pub use load::{LoadOptions, Loaded, load, load_files};
+pub use documents::Documents;
+pub use load::{LoadOptions, Loaded, load_files};
 pub use raw_dataset::RawDataset;

@@ -7,7 +7,7 @@
 //! gets the number of lines before it when its result is passed on. Memory: a block per thread, and the
 //! results of a wave of blocks.
 
-use super::line_source::{BlockBuffer, LineSource, TextBlock, after_lines};
+use super::line_source::{BlockBuffer, LineSource, TextBlock, TextLine, after_lines};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use rayon::prelude::*;
@@ -66,6 +66,22 @@ pub fn parse_blocks<T: Send>(
         }
     }
     Ok(())
+}
+
+/// [`parse_blocks`] line by line: `parse` adds a line to the result of its block, in which it has that
+/// number.
+pub fn parse_lines<T: Default + Send>(
+    source: &mut LineSource,
+    interrupt: &Interrupt,
+    parse: impl Fn(&mut T, u64, TextLine<'_>) -> Result<()> + Sync,
+    take: impl FnMut(T, u64) -> Result<()>,
+) -> Result<()> {
+    let parse_block = |block: &TextBlock<'_>| {
+        let mut value = T::default();
+        let outcome = block.each(|number, line| parse(&mut value, number, line));
+        (value, outcome)
+    };
+    parse_blocks(source, interrupt, parse_block, take)
 }
 
 /// The rest of the text, and the number of its blocks taken in this wave.

@@ -29,11 +29,6 @@ pub(super) struct RowParser<'a> {
 }
 
 impl RowParser<'_> {
-    /// The cell of a feature that a line does not mention.
-    pub(super) fn absent(&self) -> f32 {
-        if self.missing == Some(0.0) { f32::NAN } else { 0.0 }
-    }
-
     /// Replaces the value that stands for a missing one by NaN.
     fn mark_missing(&self, cells: &mut [f32]) {
         if let Some(missing) = self.missing {
@@ -42,41 +37,44 @@ impl RowParser<'_> {
     }
 }
 
+/// The cell of a feature that a line does not mention, given the value that stands for a missing one.
+pub(super) fn absent(missing: Option<f32>) -> f32 {
+    if missing == Some(0.0) { f32::NAN } else { 0.0 }
+}
+
 /// The rows of one block of text.
 #[derive(Debug)]
 pub(super) struct RowChunk {
     num_rows: usize,
     /// One more than the highest feature.
-    num_features: usize,
+    pub(super) num_features: usize,
     rows: ChunkRows,
     hashes: Vec<u64>,
+    absent: f32,
 }
 
 #[derive(Debug)]
 enum ChunkRows {
-    Dense {
-        width: usize,
-        cells: Vec<f32>,
-    },
-    /// Dense rows, packed; `row` is the buffer of the current one.
-    Packed {
-        rows: PackedRows,
-        row: Vec<CellGroup>,
-    },
-    Sparse {
-        ends: Vec<usize>,
-        features: Vec<u32>,
-        cells: Vec<f32>,
-    },
+    Dense { width: usize, cells: Vec<f32> },
+    Packed(PackedRows),
+    Sparse { ends: Vec<usize>, features: Vec<u32>, cells: Vec<f32> },
 }
 
-/// A dense row that takes the cells of a line.
+/// A dense row that takes the cells of a line and grows as it needs.
 struct RowSlots<'a> {
-    cells: &'a mut [f32],
+    cells: &'a mut Vec<CellGroup>,
     /// The index of the first feature.
     lowest: u32,
-    /// One more than the highest feature, which may be beyond `cells`.
+    /// One more than the highest feature.
     widest: usize,
+}
+
+impl RowSlots<'_> {
+    #[cold]
+    fn grow(&mut self) -> &mut [f32] {
+        self.cells.resize(self.widest.div_ceil(LANES), [0.0; LANES]);
+        self.cells.as_flattened_mut()
+    }
 }
 
 impl CellSink for RowSlots<'_> {
@@ -84,39 +82,44 @@ impl CellSink for RowSlots<'_> {
     fn cell(&mut self, index: u32, value: f32) {
         let feature = (index - self.lowest) as usize;
         self.widest = feature + 1;
-        if let Some(slot) = self.cells.get_mut(feature) {
-            *slot = value;
+        match self.cells.as_flattened_mut().get_mut(feature) {
+            Some(slot) => *slot = value,
+            None => self.grow()[feature] = value,
         }
     }
 
     #[inline]
     fn run(&mut self, first: u32, values: &[f32]) {
         let first = (first - self.lowest) as usize;
-        if let Some(slots) = self.cells.get_mut(first..first + values.len()) {
-            slots.copy_from_slice(values);
-            self.widest = first + values.len();
-        } else {
-            (first as u32 + self.lowest..).zip(values).for_each(|(i, &value)| self.cell(i, value));
+        self.widest = first + values.len();
+        match self.cells.as_flattened_mut().get_mut(first..self.widest) {
+            Some(slots) => slots.copy_from_slice(values),
+            None => self.grow()[first..][..values.len()].copy_from_slice(values),
         }
     }
 }
 
 impl ChunkRows {
-    fn packed(width: usize, capacity: usize) -> Self {
-        let rows = PackedRows::new(width, capacity);
-        Self::Packed { row: vec![[0.0; LANES]; rows.num_groups()], rows }
+    fn sparse() -> Self {
+        Self::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() }
     }
 
-    /// Adds a dense row.
-    fn push(&mut self, given: &[f32], absent: f32) {
+    /// The number of cells of every row, unless rows are sparse.
+    fn width(&self) -> Option<usize> {
         match self {
-            Self::Dense { cells, .. } => cells.extend_from_slice(given),
-            Self::Packed { rows, row } => {
-                row.as_flattened_mut()[..given.len()].copy_from_slice(given);
-                rows.push(row);
-            }
+            Self::Dense { width, .. } => Some(*width),
+            Self::Packed(rows) => Some(rows.width()),
+            Self::Sparse { .. } => None,
+        }
+    }
+
+    /// Adds a dense row; cells that it has beyond its last feature are those of absent ones.
+    fn push(&mut self, row: &[CellGroup], absent: f32) {
+        match self {
+            Self::Dense { width, cells } => cells.extend_from_slice(&row.as_flattened()[..*width]),
+            Self::Packed(rows) => rows.push(&row[..rows.num_groups()]),
             Self::Sparse { ends, features, cells } => {
-                for (feature, &cell) in (0..).zip(given) {
+                for (feature, &cell) in (0..).zip(row.as_flattened()) {
                     if cell.to_bits() != absent.to_bits() {
                         features.push(feature);
                         cells.push(cell);
@@ -124,6 +127,41 @@ impl ChunkRows {
                 }
                 ends.push(cells.len());
             }
+        }
+    }
+
+    /// The bytes of memory.
+    fn memory(&self) -> usize {
+        match self {
+            Self::Dense { cells, .. } => 4 * cells.len(),
+            Self::Packed(rows) => rows.memory(),
+            Self::Sparse { ends, cells, .. } => 8 * (ends.len() + cells.len()),
+        }
+    }
+
+    /// Writes the cells of some features of a row.
+    fn read(&self, row: usize, features: Range<usize>, to: &mut [f32], absent: f32) {
+        if let Self::Sparse { ends, features: given, cells } = self {
+            to.fill(absent);
+            let row = ends[row]..ends[row + 1];
+            let (given, cells) = (&given[row.clone()], &cells[row]);
+            let first = given.partition_point(|&feature| (feature as usize) < features.start);
+            for (&feature, &cell) in given[first..].iter().zip(&cells[first..]) {
+                match to.get_mut(feature as usize - features.start) {
+                    Some(to) => *to = cell,
+                    None => break,
+                }
+            }
+            return;
+        }
+        let width = self.width().unwrap_or_default();
+        let known = features.start.min(width)..features.end.min(width);
+        let (given, beyond) = to.split_at_mut(known.len());
+        beyond.fill(absent);
+        match self {
+            Self::Packed(rows) => rows.read(row, known, given),
+            Self::Dense { cells, .. } => given.copy_from_slice(&cells[row * width..][known]),
+            Self::Sparse { .. } => {}
         }
     }
 }
@@ -137,17 +175,13 @@ impl RowChunk {
         mut each: impl FnMut(&LetorHead<'_>, u64),
     ) -> (Self, Result<()>) {
         let mut chunk = Self::shaped_for(parser, block, expected);
-        let mut scan = CellScanner::default();
+        let (mut scan, mut row) = (CellScanner::default(), Vec::new());
         let outcome = block.each(|number, line| {
-            each(&chunk.parse_line(parser, line, &mut scan)?, number);
+            each(&chunk.parse_line(parser, line, &mut scan, &mut row)?, number);
             Ok(())
         });
-        if parser.hashed && parser.absent() == 0.0 {
-            chunk.hash_rows();
-        }
-        if let ChunkRows::Packed { rows, row } = &mut chunk.rows {
+        if let ChunkRows::Packed(rows) = &mut chunk.rows {
             rows.finish();
-            *row = Vec::new();
         }
         (chunk, outcome)
     }
@@ -166,162 +200,88 @@ impl RowChunk {
         }
         let num_rows = block.text().len() / (length + 1) + 1;
         let width = expected.max(highest);
-        let rows = if width <= 2 * given && parser.kept && PackedRows::pays() {
+        let rows = if width > 2 * given {
+            ChunkRows::sparse()
+        } else if parser.kept && PackedRows::pays() {
             // Packed cells take about a third of the text.
-            ChunkRows::packed(width, block.text().len() / 3)
-        } else if width <= 2 * given {
-            ChunkRows::Dense { width, cells: Vec::with_capacity((num_rows + num_rows / 8) * width) }
+            ChunkRows::Packed(PackedRows::new(width, block.text().len() / 3))
         } else {
-            ChunkRows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() }
+            ChunkRows::Dense { width, cells: Vec::with_capacity((num_rows + num_rows / 8) * width) }
         };
-        Self { num_rows: 0, num_features: 0, rows, hashes: Vec::new() }
+        let absent = absent(parser.missing);
+        Self { num_rows: 0, num_features: 0, rows, hashes: Vec::new(), absent }
     }
 
+    /// Adds the row of a line; `row` is the buffer of a dense one.
     fn parse_line<'a>(
         &mut self,
         parser: RowParser<'_>,
         line: TextLine<'a>,
         scan: &mut CellScanner,
+        row: &mut Vec<CellGroup>,
     ) -> Result<LetorHead<'a>> {
-        let lowest = u32::from(!parser.letor.zero_based);
-        let widest;
-        let row = match &mut self.rows {
-            ChunkRows::Dense { width, cells } => {
-                let start = cells.len();
-                cells.resize(start + *width, 0.0);
-                let mut slots = RowSlots { cells: &mut cells[start..], lowest, widest: 0 };
-                let parsed = parser.letor.parse_into(line, scan, &mut slots);
-                parser.mark_missing(slots.cells);
-                widest = slots.widest;
-                parsed.inspect_err(|_| cells.truncate(start))?
-            }
-            ChunkRows::Packed { rows, row } => {
-                let slots = &mut row.as_flattened_mut()[..rows.width()];
-                slots.fill(0.0);
-                let mut sink = RowSlots { cells: slots, lowest, widest: 0 };
-                let parsed = parser.letor.parse_into(line, scan, &mut sink)?;
-                widest = sink.widest;
-                parser.mark_missing(slots);
-                if widest <= slots.len() {
-                    if parser.hashed && parser.absent() == 0.0 {
-                        self.hashes.push(row_hash(slots));
-                    }
-                    rows.push(row);
+        let lowest = parser.letor.lowest();
+        let hashed = parser.hashed && self.absent == 0.0;
+        let (head, widest);
+        if let ChunkRows::Sparse { ends, features, cells } = &mut self.rows {
+            let start = cells.len();
+            let mut sink = CellFn(|index, cell| {
+                features.push(index - lowest);
+                cells.push(cell);
+            });
+            head = parser.letor.parse_into(line, scan, &mut sink).inspect_err(|_| {
+                features.truncate(start);
+                cells.truncate(start);
+            })?;
+            parser.mark_missing(&mut cells[start..]);
+            widest = features[start..].last().map_or(0, |&last| last as usize + 1);
+            ends.push(cells.len());
+            if hashed {
+                row.clear();
+                row.resize(widest.div_ceil(LANES), [0.0; LANES]);
+                let slots = row.as_flattened_mut();
+                for (&feature, &cell) in features[start..].iter().zip(&cells[start..]) {
+                    slots[feature as usize] = cell;
                 }
-                parsed
             }
-            ChunkRows::Sparse { ends, features, cells } => {
-                let start = cells.len();
-                let mut sink = CellFn(|index, cell| {
-                    features.push(index - lowest);
-                    cells.push(cell);
-                });
-                let parsed = parser.letor.parse_into(line, scan, &mut sink);
-                let row = parsed.inspect_err(|_| {
-                    features.truncate(start);
-                    cells.truncate(start);
-                })?;
-                parser.mark_missing(&mut cells[start..]);
-                widest = features[start..].last().map_or(0, |&last| last as usize + 1);
-                ends.push(cells.len());
-                row
+        } else {
+            let width = self.rows.width().unwrap_or_default();
+            row.clear();
+            row.resize(width.div_ceil(LANES), [0.0; LANES]);
+            let mut sink = RowSlots { cells: row, lowest, widest: 0 };
+            head = parser.letor.parse_into(line, scan, &mut sink)?;
+            widest = sink.widest;
+            if widest > width {
+                self.widen(widest);
             }
-        };
-        if self.width().is_some_and(|width| widest > width) {
-            self.widen(widest, parser.absent());
-            return self.parse_line(parser, line, scan);
+            parser.mark_missing(row.as_flattened_mut());
+            self.rows.push(row, self.absent);
+        }
+        if hashed {
+            self.hashes.push(row_hash(row.as_flattened()));
         }
         self.num_rows += 1;
         self.num_features = self.num_features.max(widest);
-        Ok(row)
+        Ok(head)
     }
 
-    /// The number of cells of every row, unless rows are sparse.
-    fn width(&self) -> Option<usize> {
-        match &self.rows {
-            ChunkRows::Dense { width, .. } => Some(*width),
-            ChunkRows::Packed { rows, .. } => Some(rows.width()),
-            ChunkRows::Sparse { .. } => None,
-        }
-    }
-
-    /// Widens the rows for a feature that earlier lines did not have; the last row is parsed again.
-    fn widen(&mut self, wider: usize, absent: f32) {
-        let stays = self.width().is_none_or(|width| wider <= 2 * width.max(8));
+    /// Widens the rows for a feature that earlier lines did not have.
+    fn widen(&mut self, wider: usize) {
+        let stays = self.rows.width().is_none_or(|width| wider <= 2 * width.max(8));
         let mut moved = match &self.rows {
-            ChunkRows::Packed { .. } if stays => ChunkRows::packed(wider, 0),
+            ChunkRows::Packed(_) if stays => ChunkRows::Packed(PackedRows::new(wider, 0)),
             ChunkRows::Dense { .. } if stays => ChunkRows::Dense {
                 width: wider,
                 cells: Vec::with_capacity((self.num_rows + 1) * wider),
             },
-            _ => ChunkRows::Sparse { ends: vec![0], features: Vec::new(), cells: Vec::new() },
+            _ => ChunkRows::sparse(),
         };
-        let mut cells = vec![0.0; wider];
+        let mut cells = vec![[self.absent; LANES]; wider.div_ceil(LANES)];
         for row in 0..self.num_rows {
-            self.read(row, 0..wider, &mut cells, absent);
-            moved.push(&cells, absent);
+            self.rows.read(row, 0..wider, &mut cells.as_flattened_mut()[..wider], self.absent);
+            moved.push(&cells, self.absent);
         }
         self.rows = moved;
-    }
-
-    /// Hashes the rows while they are in the cache; packed ones were hashed before.
-    fn hash_rows(&mut self) {
-        let mut scratch = vec![0.0; self.num_features];
-        let hash = |row| match &self.rows {
-            ChunkRows::Dense { width, cells } => row_hash(&cells[row * width..(row + 1) * width]),
-            ChunkRows::Packed { .. } => self.hashes[row],
-            ChunkRows::Sparse { ends, features, .. } => {
-                let last = features[ends[row]..ends[row + 1]].last();
-                let scratch = &mut scratch[..last.map_or(0, |&last| last as usize + 1)];
-                self.read(row, 0..scratch.len(), scratch, 0.0);
-                row_hash(scratch)
-            }
-        };
-        self.hashes = (0..self.num_rows).map(hash).collect();
-    }
-
-    /// One more than the highest feature.
-    pub(super) fn num_features(&self) -> usize {
-        self.num_features
-    }
-
-    /// The bytes of memory.
-    fn memory(&self) -> usize {
-        match &self.rows {
-            ChunkRows::Dense { cells, .. } => 4 * cells.len(),
-            ChunkRows::Packed { rows, .. } => rows.memory(),
-            ChunkRows::Sparse { ends, cells, .. } => 8 * (ends.len() + cells.len()),
-        }
-    }
-
-    /// Writes the cells of some features of a row.
-    fn read(&self, row: usize, features: Range<usize>, to: &mut [f32], absent: f32) {
-        match &self.rows {
-            ChunkRows::Dense { width, cells } => {
-                let known = features.start.min(*width)..features.end.min(*width);
-                let (given, beyond) = to.split_at_mut(known.len());
-                given.copy_from_slice(&cells[row * width..(row + 1) * width][known]);
-                beyond.fill(absent);
-            }
-            ChunkRows::Packed { rows, .. } => {
-                let known = features.start.min(rows.width())..features.end.min(rows.width());
-                let (given, beyond) = to.split_at_mut(known.len());
-                rows.read(row, known, given);
-                beyond.fill(absent);
-            }
-            ChunkRows::Sparse { ends, features: given, cells } => {
-                to.fill(absent);
-                let row = ends[row]..ends[row + 1];
-                let (given, cells) = (&given[row.clone()], &cells[row]);
-                let first = given.partition_point(|&feature| (feature as usize) < features.start);
-                for (&feature, &cell) in given[first..].iter().zip(&cells[first..]) {
-                    match to.get_mut(feature as usize - features.start) {
-                        Some(to) => *to = cell,
-                        None => break,
-                    }
-                }
-            }
-        }
     }
 }
 
@@ -333,27 +293,23 @@ pub(super) struct ParsedTable {
     starts: Vec<usize>,
     num_rows: usize,
     num_features: usize,
-    memory: usize,
+    /// The bytes of memory.
+    pub(super) memory: usize,
     hashes: Vec<u64>,
     absent: f32,
 }
 
 impl ParsedTable {
-    pub(super) fn new(parser: RowParser<'_>) -> Self {
-        Self { absent: parser.absent(), ..Self::default() }
-    }
-
-    pub(super) fn of(parser: RowParser<'_>, chunk: RowChunk) -> Self {
-        let mut table = Self::new(parser);
-        table.push(chunk);
-        table
+    /// A table without rows; `absent` is the cell of a feature that a line does not mention.
+    pub(super) fn new(absent: f32) -> Self {
+        Self { absent, ..Self::default() }
     }
 
     pub(super) fn push(&mut self, mut chunk: RowChunk) {
         self.starts.push(self.num_rows);
         self.num_rows += chunk.num_rows;
         self.num_features = self.num_features.max(chunk.num_features);
-        self.memory += chunk.memory();
+        self.memory += chunk.rows.memory();
         self.hashes.append(&mut chunk.hashes);
         self.chunks.push(chunk);
     }
@@ -367,11 +323,6 @@ impl ParsedTable {
         row_hashes(self, interrupt).map(Cow::Owned)
     }
 
-    /// The bytes of memory.
-    pub(super) fn memory(&self) -> usize {
-        self.memory
-    }
-
     /// Whether features that a line does not mention are missing, and not 0.
     pub(super) fn absent_is_missing(&self) -> bool {
         self.absent.is_nan()
@@ -382,12 +333,10 @@ impl ParsedTable {
         self.num_features = self.num_features.max(num_features);
         self
     }
-}
 
-impl ParsedTable {
-    /// The chunk that has a row, and the row's number in it. `at` is the chunk of the previous row: for
-    /// rising rows no search is needed.
-    fn find(&self, row: usize, at: &mut usize) -> (&RowChunk, usize) {
+    /// The rows of the chunk that has a row, and the row's number in it. `at` is the chunk of the
+    /// previous row: for rising rows no search is needed.
+    fn find(&self, row: usize, at: &mut usize) -> (&ChunkRows, usize) {
         let holds =
             |at: usize| self.starts[at] <= row && row - self.starts[at] < self.chunks[at].num_rows;
         if !holds(*at) {
@@ -395,14 +344,7 @@ impl ParsedTable {
             let found = || self.starts.partition_point(|&start| start <= row) - 1;
             *at = if holds(next) { next } else { found() };
         }
-        (&self.chunks[*at], row - self.starts[*at])
-    }
-
-    /// Prefetches a row into the cache.
-    fn fetch(&self, row: usize, at: &mut usize) {
-        if let (RowChunk { rows: ChunkRows::Packed { rows, .. }, .. }, row) = self.find(row, at) {
-            rows.fetch(row);
-        }
+        (&self.chunks[*at].rows, row - self.starts[*at])
     }
 }
 
@@ -430,8 +372,10 @@ impl CellSource for ParsedTable {
         const AHEAD: usize = 4;
         let (mut at, mut at_ahead) = (0, 0);
         for (i, to) in (0..rows.len()).zip(tile.chunks_exact_mut(features.len().max(1))) {
-            if let Some(&row) = rows.get(i + AHEAD) {
-                self.fetch(row as usize, &mut at_ahead);
+            if let Some(&row) = rows.get(i + AHEAD)
+                && let (ChunkRows::Packed(rows), row) = self.find(row as usize, &mut at_ahead)
+            {
+                rows.fetch(row);
             }
             let (chunk, row) = self.find(rows[i] as usize, &mut at);
             chunk.read(row, features.clone(), to, self.absent);

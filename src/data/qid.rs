@@ -27,7 +27,7 @@ pub struct QidRun {
 
 /// The runs of some lines.
 #[derive(Debug, Clone, Default)]
-pub struct QidRuns(Vec<QidRun>);
+pub struct QidRuns(pub(super) Vec<QidRun>);
 
 impl QidRuns {
     /// Adds a document on the given line.
@@ -55,11 +55,6 @@ impl QidRuns {
             run.last_line += before;
         }
         self
-    }
-
-    /// The runs, in the order of the lines.
-    pub fn as_slice(&self) -> &[QidRun] {
-        &self.0
     }
 }
 
@@ -94,10 +89,14 @@ pub enum RunKind {
 impl QueryTracker {
     /// Adds runs; a qid that returns is an error.
     pub fn extend(&mut self, runs: &QidRuns) -> Result<()> {
-        for run in runs.as_slice() {
+        for run in &runs.0 {
             match self.add(run) {
                 (query, RunKind::Returning(_)) if query < self.earlier => {
-                    return Err(qid_in_earlier_file(run));
+                    let id = foreign(run.id.as_bytes());
+                    let what = format!("qid {id} stands in an earlier file, too");
+                    return Err(Error::data("qid.files", what)
+                        .at(run.first_line, run.column)
+                        .hint("keep the docs of a query in one file, and let qids differ between files"));
                 }
                 (_, RunKind::Returning(line)) => return Err(qid_returns(run, line)),
                 _ => {}
@@ -132,16 +131,6 @@ impl QueryTracker {
         (query, kind)
     }
 
-    /// The number of queries so far.
-    pub fn len(&self) -> usize {
-        self.queries.len()
-    }
-
-    /// Whether there is no query yet.
-    pub fn is_empty(&self) -> bool {
-        self.queries.is_empty()
-    }
-
     /// The number of documents of each query so far.
     pub fn sizes(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.queries.iter().map(|query| query.docs)
@@ -149,25 +138,18 @@ impl QueryTracker {
 
     /// The queries and their qids; an error if there are none.
     pub fn finish(self) -> Result<(Queries, Vec<Box<str>>)> {
-        if self.is_empty() {
+        if self.queries.is_empty() {
             return Err(Error::data("data.empty", "the data have no rows")
                 .expected("at least one query with one document"));
         }
-        let add = |end: &mut usize, docs| {
+        let mut offsets = vec![0];
+        offsets.extend(self.sizes().scan(0, |end, docs| {
             *end += docs;
             Some(*end)
-        };
-        let offsets = std::iter::once(0).chain(self.sizes().scan(0, add)).collect();
+        }));
         let ids = self.queries.into_iter().map(|query| query.id).collect();
         Ok((Queries::from_offsets(offsets), ids))
     }
-}
-
-fn qid_in_earlier_file(run: &QidRun) -> Error {
-    let id = foreign(run.id.as_bytes());
-    Error::data("qid.files", format!("qid {id} stands in an earlier file, too"))
-        .at(run.first_line, run.column)
-        .hint("keep the docs of a query in one file, and let qids differ between files")
 }
 
 /// The error for a qid that returns; its documents had ended on `line`.

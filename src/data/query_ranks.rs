@@ -3,6 +3,7 @@
 //! The ranks (see [`query_ranks`]) are additional features, after all others. They are computed once,
 //! query by query, and kept until the rows are binned: four bytes a cell.
 
+use super::content_order::slices_by_query;
 use crate::binning::{CellSource, row_hashes};
 use crate::error::{Result, room_for};
 use crate::model::query_ranks;
@@ -29,13 +30,8 @@ impl<'a> TableWithRanks<'a> {
         let width = table.num_features();
         room_for("the ranks", (4 * table.num_rows() as u64).saturating_mul(width as u64))?;
         let mut ranks = vec![0f32; table.num_rows() * width];
-        let mut pieces = Vec::with_capacity(grouping.queries.len());
-        let mut rest = &mut ranks[..];
-        for docs in grouping.queries.ranges() {
-            let (piece, more) = rest.split_at_mut(docs.len() * width);
-            pieces.push((&grouping.rows[docs], piece));
-            rest = more;
-        }
+        let pieces = slices_by_query(&mut ranks, &grouping.queries, width);
+        let docs: Vec<_> = grouping.queries.ranges().map(|docs| &grouping.rows[docs]).collect();
         let rank = |tile: &mut Vec<f32>, (rows, ranks): (&[u32], &mut [f32])| {
             interrupt.check()?;
             tile.resize(ranks.len(), 0.0);
@@ -45,7 +41,8 @@ impl<'a> TableWithRanks<'a> {
         };
         // Reading all rows in order finds the first fault and its place.
         let first_fault = |error| row_hashes(table, interrupt).err().unwrap_or(error);
-        pieces.into_par_iter().try_for_each_init(Vec::new, rank).map_err(first_fault)?;
+        let ranked = docs.into_par_iter().zip(pieces).try_for_each_init(Vec::new, rank);
+        ranked.map_err(first_fault)?;
         let docs: Vec<u32> = (0..grouping.rows.len() as u32).collect();
         Ok(Self { table, ranks, doc_of: grouping.scatter(&docs) })
     }

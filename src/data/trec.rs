@@ -10,9 +10,9 @@
 //! set. Cost: a sort of each query's documents; memory: the docnos of both files.
 
 use super::labels;
-use super::line_source::{LineSource, TextBlock};
+use super::line_source::{LineSource, TextLine};
 use super::number;
-use super::parallel_parse::parse_blocks;
+use super::parallel_parse::parse_lines;
 use crate::error::{Error, Result, foreign};
 use crate::interrupt::Interrupt;
 use crate::queries::Queries;
@@ -141,21 +141,18 @@ fn read(
     format: &TrecFormat,
     value: impl Fn(&[u8]) -> Result<f64> + Sync,
 ) -> Result<DocsByQuery> {
-    let parse = |block: &TextBlock<'_>| {
-        let mut queries: Vec<(Box<str>, Vec<TrecDoc>)> = Vec::new();
-        let outcome = block.each(|number, line| {
-            let (id, doc) = parse_line(line.bytes(), format, &value)?;
-            let doc = TrecDoc { line: number, ..doc };
-            match queries.last_mut() {
-                Some((last, docs)) if **last == *id => docs.push(doc),
-                _ => queries.push((id.into(), vec![doc])),
-            }
-            Ok(())
-        });
-        (queries, outcome)
+    type BlockDocs = Vec<(Box<str>, Vec<TrecDoc>)>;
+    let parse = |queries: &mut BlockDocs, number, line: TextLine<'_>| {
+        let (id, doc) = parse_line(line.bytes(), format, &value)?;
+        let doc = TrecDoc { line: number, ..doc };
+        match queries.last_mut() {
+            Some((last, docs)) if **last == *id => docs.push(doc),
+            _ => queries.push((id.into(), vec![doc])),
+        }
+        Ok(())
     };
     let mut all = DocsByQuery::default();
-    parse_blocks(source, interrupt, parse, |queries, before| {
+    parse_lines(source, interrupt, parse, |queries, before| {
         for (id, mut docs) in queries {
             for doc in &mut docs {
                 doc.line += before;
@@ -208,40 +205,26 @@ fn parse_line<'a>(
     format: &TrecFormat,
     value: impl Fn(&[u8]) -> Result<f64>,
 ) -> Result<(&'a str, TrecDoc)> {
-    let mut fields = fields(line);
-    let (mut id, mut docno, mut number) = (None, None, None);
-    for (at, name) in format.fields.iter().enumerate() {
-        let Some((start, field)) = fields.next() else {
-            return Err(Error::data("trec.fields", format!("the line has no {name}"))
-                .at(1, line.len() as u64 + 1)
-                .expected(format.fields.join(" ")));
-        };
-        let column = start as u64 + 1;
-        match at {
-            QID => {
-                let id_text = std::str::from_utf8(field);
-                let not_text = |_| Error::data("trec.utf8", "the qid is not UTF-8").at(1, column);
-                id = Some(id_text.map_err(not_text)?);
-            }
-            DOCNO => docno = Some((field, column)),
-            _ if at == format.value => {
-                number = Some(value(field).map_err(|error| error.at(1, column))?);
-            }
-            _ => {}
-        }
+    let fields: Vec<(usize, &[u8])> = fields(line).collect();
+    let column = |at: usize| fields[at].0 as u64 + 1;
+    let expected = || format.fields.join(" ");
+    if let Some(name) = format.fields.get(fields.len()) {
+        return Err(Error::data("trec.fields", format!("the line has no {name}"))
+            .at(1, line.len() as u64 + 1)
+            .expected(expected()));
     }
-    if let Some((start, field)) = fields.next() {
+    if let Some((_, field)) = fields.get(format.fields.len()) {
         return Err(Error::data("trec.fields", "the line has too many fields")
-            .at(1, start as u64 + 1)
+            .at(1, column(format.fields.len()))
             .got(foreign(field))
-            .expected(format.fields.join(" ")));
+            .expected(expected()));
     }
-    match (id, docno, number) {
-        (Some(id), Some((docno, column)), Some(value)) => {
-            Ok((id, TrecDoc { docno: docno.into(), value, line: 0, column }))
-        }
-        _ => Err(Error::internal("a TREC line without qid, docno and number")),
-    }
+    let not_text = |_| Error::data("trec.utf8", "the qid is not UTF-8").at(1, column(QID));
+    let id = std::str::from_utf8(fields[QID].1).map_err(not_text)?;
+    let number = value(fields[format.value].1).map_err(|e| e.at(1, column(format.value)))?;
+    let doc =
+        TrecDoc { docno: fields[DOCNO].1.into(), value: number, line: 0, column: column(DOCNO) };
+    Ok((id, doc))
 }
 
 /// The fields of a line and where they start.

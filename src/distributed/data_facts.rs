@@ -1,85 +1,67 @@
 //! Facts about the plan and the data of all workers, exchanged before the first round.
 
-use super::training::TrainingGroup;
+use super::reducer::TrainingWorkers;
 use super::{Collective, WorkerGroup, WorkerMode};
 use crate::boosting::{DataFacts, DocSampling, EvaluationSets, StepRule, TrainingPlan};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::largest;
 
-/// What a worker is to train.
-pub(super) struct Plans<'a> {
-    pub(super) plan: &'a mut TrainingPlan,
-    pub(super) evaluation: &'a mut EvaluationSets,
-}
-
 /// The facts if each worker has a part of the queries, and the number of documents of each worker.
 ///
 /// Also tells metrics and loss what they need to know about all documents.
 pub(super) fn of_parts(
-    workers: &TrainingGroup,
-    mode: WorkerMode,
-    dataset: &Dataset,
-    plans: Plans<'_>,
+    group: &WorkerGroup,
+    plan: &mut TrainingPlan,
+    evaluation: &mut EvaluationSets,
 ) -> Result<(DataFacts, Vec<u64>)> {
-    agree_on_plan(workers, mode, dataset, &plans)?;
-    let Plans { plan, evaluation } = plans;
-    let sets: Vec<&Dataset> =
-        std::iter::once(dataset).chain(evaluation.sets().map(|set| &*set.dataset)).collect();
-    let facts = sum_contents(workers, &sets)?;
-    let sizes = sizes(workers, dataset)?;
+    let sets = evaluation.datasets();
+    let (facts, sizes) = sum_contents(group, &sets)?;
     let max = |labels: &[f32]| f64::from(labels.iter().copied().fold(0.0, f32::max));
     let mut most: Vec<f64> = sets.iter().map(|set| max(set.labels())).collect();
     most.extend(sets.iter().map(|set| {
         if set.num_docs() == 0 { 0.0 } else { set.query_weight().map_or(1.0, largest) }
     }));
-    workers.max("labels and weights", 0, &mut most)?;
+    group.max(Collective::at_start("labels and weights"), Ok(()), &mut most)?;
     let (labels, weights) = most.split_at(sets.len());
     let max_labels: Vec<f32> = labels.iter().map(|&label| label as f32).collect();
     evaluation.settle_scales(&max_labels, weights)?;
-    let sum = |words: &mut [u64]| workers.sum("the labels of all docs", 0, words);
-    plan.loss.settle(dataset, max_labels[0], sum)?;
+    let labels = Collective::at_start("the labels of all docs");
+    let sum = |words: &mut [u64]| group.sum(labels, Ok(()), words);
+    plan.loss.settle(evaluation.train(), max_labels[0], sum)?;
     Ok((facts, sizes))
 }
 
-/// The facts that are sums over all workers.
-fn sum_contents(workers: &TrainingGroup, sets: &[&Dataset]) -> Result<DataFacts> {
+/// The facts that are sums over all workers, and the number of documents of each worker.
+fn sum_contents(group: &WorkerGroup, sets: &[&Dataset]) -> Result<(DataFacts, Vec<u64>)> {
     let has_base = |set: &&Dataset| set.num_docs() > 0 && set.base_score().is_some();
     let mut words: Vec<u64> = sets.iter().flat_map(|set| set.content()).collect();
-    words.push(u64::from(sets[0].require_pairs().is_ok()));
     words.extend(sets.iter().map(|set| u64::from(has_base(set))));
     words.extend(sets.iter().map(|set| u64::from(set.base_score().is_none())));
-    workers.sum("the content of the parts", 0, &mut words)?;
+    words.push(u64::from(sets[0].require_pairs().is_ok()));
+    let own_size = |rank| if rank == group.rank() { sets[0].num_docs() as u64 } else { 0 };
+    words.extend((0..group.size()).map(own_size));
+    group.sum(Collective::at_start("the content of the parts"), Ok(()), &mut words)?;
     let (content, rest) = words.split_at(2 * sets.len());
-    let (with, without) = rest[1..].split_at(sets.len());
+    let (with, rest) = rest.split_at(sets.len());
+    let (without, rest) = rest.split_at(sets.len());
+    let (has_pairs, sizes) = (rest[0] > 0, rest[1..].to_vec());
     if with.iter().zip(without).any(|(with, without)| *with > 0 && *without > 0) {
         let what = "some ranks have base scores, and others have none, or no docs";
         return Err(Error::data("base", what));
     }
-    let of_set =
-        |(set, content): (&&Dataset, &[u64])| set.fingerprint_with([content[0], content[1]]);
-    Ok(DataFacts {
-        fingerprints: sets.iter().zip(content.chunks_exact(2)).map(of_set).collect(),
-        has_pairs: rest[0] > 0,
-    })
-}
-
-/// The number of documents of each worker.
-fn sizes(workers: &TrainingGroup, dataset: &Dataset) -> Result<Vec<u64>> {
-    let own = (dataset.num_docs() as u64).to_le_bytes().to_vec();
-    let sizes = workers.gather("the number of docs", 0, Ok(own))?;
-    let sizes: Vec<u64> = sizes
-        .iter()
-        .map(|bytes| bytes.first_chunk().copied().map_or(0, u64::from_le_bytes))
-        .collect();
     if sizes.iter().all(|&size| size == 0) {
         return Err(Error::data("data.empty", "no rank has docs"));
     }
-    Ok(sizes)
+    let of_set =
+        |(set, content): (&&Dataset, &[u64])| set.fingerprint_with([content[0], content[1]]);
+    let fingerprints = sets.iter().zip(content.chunks_exact(2)).map(of_set).collect();
+    Ok((DataFacts { fingerprints, has_pairs }, sizes))
 }
 
 /// Returns an error for data and options that workers of this mode do not support.
-fn check(mode: WorkerMode, dataset: &Dataset, plans: &Plans<'_>) -> Result<()> {
+fn check(mode: WorkerMode, plan: &TrainingPlan, evaluation: &EvaluationSets) -> Result<()> {
+    let dataset = evaluation.train();
     if !dataset.binning().categorical().is_empty() {
         let what = "a team does not ask for categories";
         return Err(Error::data("categorical", what).hint("encode the categories as numbers"));
@@ -87,7 +69,6 @@ fn check(mode: WorkerMode, dataset: &Dataset, plans: &Plans<'_>) -> Result<()> {
     if mode == WorkerMode::Features {
         return Ok(());
     }
-    let Plans { plan, evaluation } = plans;
     let refused =
         |name: &'static str, what: &str| Err(Error::param(name, format!("{what}, by a team")));
     if plan.params.step != StepRule::Newton {
@@ -120,44 +101,42 @@ fn check(mode: WorkerMode, dataset: &Dataset, plans: &Plans<'_>) -> Result<()> {
 /// Returns an error on all workers, naming the difference, unless all have the same plan. If they do
 /// not support it, the next collective returns an error.
 pub(super) fn agree_on_plan(
-    workers: &TrainingGroup,
-    mode: WorkerMode,
-    dataset: &Dataset,
-    plans: &Plans<'_>,
+    workers: &TrainingWorkers,
+    plan: &TrainingPlan,
+    evaluation: &EvaluationSets,
 ) -> Result<()> {
-    let Plans { plan, evaluation } = plans;
-    let mut facts = vec![
-        ("version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("mode".to_owned(), mode.to_string()),
-        ("bins".to_owned(), format!("{:016x}", dataset.bins_fingerprint())),
-        ("num_trees".to_owned(), plan.params.num_trees.to_string()),
-        ("early stopping".to_owned(), format!("{:?}", plan.patience)),
-    ];
-    let named = plan.params.named().into_iter().chain(plan.loss.notes.iter().cloned());
-    facts.extend(named.map(|(name, value)| (name.to_owned(), value)));
-    let names: Vec<&str> = evaluation.sets().map(|set| set.name.as_str()).collect();
-    facts.push(("watched sets".to_owned(), names.join(", ")));
-    facts.push(("metrics".to_owned(), evaluation.described().collect::<Vec<_>>().join(", ")));
+    let TrainingWorkers { group, mode, .. } = workers;
     let base = plan.base.as_ref().map(|base| crate::hash::bytes(base.model.to_text().as_bytes()));
-    facts.push(("base".to_owned(), format!("{base:?}")));
+    let names: Vec<&str> = evaluation.sets().map(|set| set.name.as_str()).collect();
+    let metrics: Vec<String> = evaluation.described().collect();
+    let mut facts = vec![
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("mode", mode.to_string()),
+        ("bins", format!("{:016x}", evaluation.train().bins_fingerprint())),
+        ("num_trees", plan.params.num_trees.to_string()),
+        ("early stopping", format!("{:?}", plan.patience)),
+    ];
+    facts.extend(plan.params.named().into_iter().chain(plan.loss.notes.iter().cloned()));
+    facts.extend([
+        ("watched sets", names.join(", ")),
+        ("metrics", metrics.join(", ")),
+        ("base", format!("{base:?}")),
+    ]);
     let text: Vec<String> = facts.iter().map(|(name, value)| format!("{name}\t{value}")).collect();
     let own = text.join("\n").into_bytes();
-    let all = workers.gather("the parameters", 0, Ok(own))?;
+    let all = group.gather(Collective::at_start("the parameters"), Ok(own))?;
     let texts: Vec<_> = all.iter().map(|bytes| String::from_utf8_lossy(bytes)).collect();
     for (rank, text) in texts.iter().enumerate() {
         let lines = texts[0].lines().chain(std::iter::repeat("")).zip(text.lines());
         let Some((first, other)) = lines.into_iter().find(|(first, other)| first != other) else {
             continue;
         };
-        let part = |line: &str| {
-            let (name, value) = line.split_once('\t').unwrap_or((line, ""));
-            (name.to_owned(), value.to_owned())
-        };
-        let ((name, value), (_, other)) = (part(first), part(other));
+        let [(name, value), (_, other)] =
+            [first, other].map(|line| line.split_once('\t').unwrap_or((line, "")));
         let what = format!("rank {rank} has another {name} than rank 0");
         return Err(Error::comm("comm.differ", what).got(other).expected(value));
     }
-    workers.fail_later(check(mode, dataset, plans));
+    group.fail_later(check(*mode, plan, evaluation));
     Ok(())
 }
 

@@ -5,115 +5,37 @@
 //! these; of equal splits the one with the smallest slot, as a single process would. Each worker
 //! does everything else itself, so the model is that of a single process.
 
-use super::WorkerMode;
-use super::data_facts::{self, Plans};
-use super::training::{TrainingGroup, check_growth};
-use crate::boosting::{
-    DataFacts, EvaluationSets, RoundReducer, SelectionDocs, TrainingPlan, no_tree,
-};
-use crate::data::Dataset;
+use super::{Collective, WorkerGroup};
 use crate::error::{Error, Result};
-use crate::interrupt::Interrupt;
-use crate::model::Tree;
-use crate::tree::{GrowOptions, GrowthReducer, SearchResult, SplitCandidate, SplitTest};
-use std::ops::Range;
+use crate::tree::{GrowOptions, SearchResult, SplitCandidate, SplitTest};
 
-/// The number of words of a search result.
-const WORDS: usize = 7;
-
-/// The workers that search the other features.
-#[derive(Debug, Clone)]
-pub(super) struct FeatureReducer(pub(super) TrainingGroup);
-
-impl GrowthReducer for FeatureReducer {
-    fn columns(&self, num_columns: usize) -> Range<usize> {
-        let (rank, size) = (self.0.group.rank(), self.0.group.size());
-        num_columns * rank / size..num_columns * (rank + 1) / size
-    }
-
-    fn check_options(&self, options: &GrowOptions, is_constrained: bool) -> Result<()> {
-        check_growth(options, is_constrained)
-    }
-
-    fn fail_later(&self, outcome: Result<()>) -> Result<()> {
-        self.0.fail_later(outcome);
-        Ok(())
-    }
-
-    fn best_splits(
-        &self,
-        options: &GrowOptions,
-        round: u64,
-        found: [SearchResult; 2],
-    ) -> Result<[SearchResult; 2]> {
-        let sends_unsplittable = options.features_per_node < 1.0;
-        let bytes = found
-            .iter()
-            .flat_map(|found| to_words(found, sends_unsplittable))
-            .flat_map(u64::to_le_bytes);
-        let all = self.0.gather("the best splits", round, Ok(bytes.collect()))?;
-        let mut best_splits = <[SearchResult; 2]>::default();
-        for bytes in all {
-            let words: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
-            let mut words = words.into_iter();
-            for best in &mut best_splits {
-                *best = std::mem::take(best).join(of_words(&mut words).ok_or_else(truncated)?);
-            }
+/// The best splits of two nodes over the columns of all workers.
+pub(super) fn best_splits(
+    group: &WorkerGroup,
+    options: &GrowOptions,
+    round: u64,
+    found: [SearchResult; 2],
+) -> Result<[SearchResult; 2]> {
+    let sends_unsplittable = options.features_per_node < 1.0;
+    let bytes = found
+        .iter()
+        .flat_map(|found| to_words(found, sends_unsplittable))
+        .flat_map(u64::to_le_bytes);
+    let all = group.gather(Collective { what: "the best splits", round }, Ok(bytes.collect()))?;
+    let mut best_splits = <[SearchResult; 2]>::default();
+    for bytes in all {
+        let mut words = bytemuck::pod_collect_to_vec(&bytes).into_iter();
+        for best in &mut best_splits {
+            *best = std::mem::take(best).join(of_words(&mut words).ok_or_else(truncated)?);
         }
-        if !sends_unsplittable {
-            // This worker need not search again what it knows to be unsplittable.
-            for (best, found) in best_splits.iter_mut().zip(found) {
-                best.unsplittable = found.unsplittable;
-            }
+    }
+    if !sends_unsplittable {
+        // This worker need not search again what it knows to be unsplittable.
+        for (best, found) in best_splits.iter_mut().zip(found) {
+            best.unsplittable = found.unsplittable;
         }
-        Ok(best_splits)
     }
-}
-
-impl RoundReducer for FeatureReducer {
-    fn growth(&self) -> Box<dyn GrowthReducer> {
-        Box::new(self.clone())
-    }
-
-    fn exchange_facts(
-        &mut self,
-        dataset: &Dataset,
-        plan: &mut TrainingPlan,
-        evaluation: &mut EvaluationSets,
-    ) -> Result<DataFacts> {
-        let plans = Plans { plan, evaluation };
-        data_facts::agree_on_plan(&self.0, WorkerMode::Features, dataset, &plans)?;
-        let facts = DataFacts::of(dataset, evaluation);
-        facts.fingerprints.iter().try_for_each(|&set| self.0.same("dataset", 0, set))?;
-        Ok(facts)
-    }
-
-    fn agree(&self, what: &'static str, own: Result<()>) -> Result<()> {
-        self.0.agree(what, 0, own)
-    }
-
-    fn same(&self, what: &'static str, round: u64, value: u64) -> Result<()> {
-        self.0.same(what, round, value)
-    }
-
-    fn gradients_made(&self, round: u64, outcome: Result<()>) -> Result<()> {
-        self.0.agree("gradients", round, outcome)
-    }
-
-    /// The own tree, which is that of all workers if none has failed.
-    fn choose_tree(
-        &self,
-        round: u64,
-        own: Result<Option<Tree>>,
-        _docs: &SelectionDocs<'_>,
-        _interrupt: &Interrupt,
-    ) -> Result<Tree> {
-        self.0.agree("a tree", round, own)?.ok_or_else(no_tree)
-    }
-
-    fn error_without_split(&self, num_docs: usize, own: Error) -> Error {
-        self.0.error_without_split(num_docs, own)
-    }
+    Ok(best_splits)
 }
 
 fn truncated() -> Error {
@@ -121,30 +43,20 @@ fn truncated() -> Error {
 }
 
 fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {
-    let mut words = Vec::with_capacity(WORDS);
     let unsplittable = if sends_unsplittable { &found.unsplittable[..] } else { &[] };
     let head = (unsplittable.len() as u64) << 1 | u64::from(found.best.is_some());
-    words.push(head);
-    if let Some(best) = &found.best {
+    let best = found.best.as_ref().map_or([0; 6], |best| {
         // Categorical features are not supported with shared features.
         let code = match best.test {
             SplitTest::UpTo(code) => code,
             SplitTest::In(_) => u8::MAX,
         };
         let position = u64::from(code) << 1 | u64::from(best.missing_left);
-        words.extend([
-            best.value.to_bits(),
-            best.score.to_bits(),
-            best.priority.to_bits(),
-            best.slot as u64,
-            position,
-            best.left,
-        ]);
-    } else {
-        words.extend([0; WORDS - 1]);
-    }
-    words.extend(unsplittable.iter().map(|&slot| slot as u64));
-    words
+        let [value, score, priority] = [best.value, best.score, best.priority].map(f64::to_bits);
+        [value, score, priority, best.slot as u64, position, best.left]
+    });
+    let unsplittable = unsplittable.iter().map(|&slot| slot as u64);
+    std::iter::once(head).chain(best).chain(unsplittable).collect()
 }
 
 fn of_words(words: &mut impl Iterator<Item = u64>) -> Option<SearchResult> {

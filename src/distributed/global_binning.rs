@@ -7,7 +7,7 @@
 
 use super::{Collective, WorkerGroup};
 use crate::binning::{BinOptions, Binning, RowSample};
-use crate::data::load::ShardLoader;
+use crate::data::load::TextLoader;
 use crate::data::{Dataset, LoadOptions, Loaded, no_features};
 use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
@@ -22,7 +22,7 @@ pub fn load_shard(
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
-    let mut shard = ShardLoader::default();
+    let mut shard = TextLoader::default();
     let read = shard.read(paths, options, interrupt);
     let mut width = [shard.num_features() as f64];
     team.max(Collective::at_start("the number of features"), read, &mut width)?;
@@ -43,7 +43,7 @@ pub fn choose_global_bins(
     let num_features = sample.num_features();
     let chosen = Binning::choose(sample, num_features, options, interrupt);
     let binning = team.agree(Collective::at_start("bins"), chosen)?;
-    team.same(Collective::at_start("bins"), "list of thresholds", Ok(binning.fingerprint()))?;
+    team.same(Collective::at_start("list of thresholds"), binning.fingerprint())?;
     Ok(binning)
 }
 
@@ -58,7 +58,8 @@ fn gather_sample(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSam
     };
     let own = own.map(|hashes| bytemuck::cast_slice(&hashes).to_vec());
     let all = team.gather(Collective::at_start("the hashes of a sample"), own)?;
-    let mut hashes: Vec<u64> = all.iter().flat_map(|bytes| words(bytes)).collect();
+    let mut hashes: Vec<u64> =
+        all.iter().flat_map(|bytes| bytemuck::pod_collect_to_vec(bytes)).collect();
     hashes.sort_unstable();
     hashes.dedup();
     let limit = sample.limit();
@@ -72,10 +73,6 @@ fn gather_sample(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSam
         return Err(no_features());
     }
     Ok(sample)
-}
-
-fn words(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
-    bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned)
 }
 
 /// The queries of a worker with their ids.
@@ -98,43 +95,27 @@ pub fn check_queries<T: AsRef<str>>(
     team: &WorkerGroup,
     queries: &NamedQueries<'_, T>,
 ) -> Result<()> {
-    let keys = queries.keys();
-    let mut most = [keys.as_ref().map_or(0, Vec::len) as f64];
-    let call = Collective::at_start("the number of queries");
-    team.max(
-        call,
-        keys.as_ref().map(|_| ()).map_err(|e| Error::data("query.ids", e.to_string())),
-        &mut most,
-    )?;
-    let mut keys = keys?;
+    let mut keys = team.agree(Collective::at_start("the ids of queries"), queries.keys())?;
+    let mut most = [keys.len() as f64];
+    team.max(Collective::at_start("the number of queries"), Ok(()), &mut most)?;
     keys.sort_unstable();
     let parts = (16 * most[0] as u64 * team.size() as u64).div_ceil(MOST_BYTES).max(1);
     let width = u64::MAX / parts;
     for part in 0..parts {
         let is_last = part + 1 == parts;
         let (low, high) = (part * width, if is_last { u64::MAX } else { (part + 1) * width });
-        let here = |key: &&QueryKey| key.id_hash >= low && (key.id_hash < high || is_last);
-        let own: Vec<u64> =
-            keys.iter().filter(here).flat_map(|key| [key.id_hash, key.content]).collect();
+        let here = |[id_hash, _]: &[u64; 2]| *id_hash >= low && (*id_hash < high || is_last);
+        let own: Vec<[u64; 2]> = keys.iter().copied().filter(here).collect();
         let call = Collective { what: "the ids of queries", round: part };
         let all = team.gather(call, Ok(bytemuck::cast_slice(&own).to_vec()))?;
-        let Some(clash) = clash(&all, queries.may_overlap) else { continue };
-        let own = keys.iter().find(|key| key.id_hash == clash.id_hash);
-        let name = own.map_or("", |key| queries.ids[key.number].as_ref());
+        let Some([first, second]) = clash(&all, queries.may_overlap) else { continue };
+        let own = queries.ids.iter().find(|id| id_hash(id) == first.id_hash);
+        let name = own.map_or("", AsRef::as_ref);
         let names = team.gather(Collective::at_start("a name"), Ok(name.as_bytes().to_vec()))?;
-        let name = String::from_utf8_lossy(&names[clash.ranks[0]]).into_owned();
-        return Err(split_query(&name, clash.ranks, queries.may_overlap));
+        let name = String::from_utf8_lossy(&names[first.rank]);
+        return Err(split_query(&name, [first.rank, second.rank], queries.may_overlap));
     }
     Ok(())
-}
-
-/// A query as workers compare it; ordered by the hash of its id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct QueryKey {
-    id_hash: u64,
-    content: u64,
-    /// The caller's number of the query.
-    number: usize,
 }
 
 /// A query of one worker.
@@ -145,26 +126,19 @@ struct WorkerQuery {
     content: u64,
 }
 
-/// A query that two workers have and must not.
-struct QueryClash {
-    id_hash: u64,
-    ranks: [usize; 2],
-}
-
-/// The first clash, by the hash of the id.
-fn clash(all: &[Vec<u8>], may_overlap: bool) -> Option<QueryClash> {
+/// The first query, by the hash of the id, that two workers have and must not.
+fn clash(all: &[Vec<u8>], may_overlap: bool) -> Option<[WorkerQuery; 2]> {
     let mut queries = Vec::new();
     for (rank, bytes) in all.iter().enumerate() {
-        let words: Vec<u64> = words(bytes).collect();
-        let query = |pair: &[u64]| WorkerQuery { id_hash: pair[0], rank, content: pair[1] };
-        queries.extend(words.chunks_exact(2).map(query));
+        let keys: Vec<[u64; 2]> = bytemuck::pod_collect_to_vec(bytes);
+        let query = |[id_hash, content]: [u64; 2]| WorkerQuery { id_hash, rank, content };
+        queries.extend(keys.into_iter().map(query));
     }
     queries.sort_unstable();
-    let clashes = |pair: &&[WorkerQuery]| {
-        pair[0].id_hash == pair[1].id_hash && !(may_overlap && pair[0].content == pair[1].content)
+    let clashes = |[one, other]: &[WorkerQuery; 2]| {
+        one.id_hash == other.id_hash && !(may_overlap && one.content == other.content)
     };
-    let pair = queries.windows(2).find(clashes)?;
-    Some(QueryClash { id_hash: pair[0].id_hash, ranks: [pair[0].rank, pair[1].rank] })
+    queries.windows(2).map(|pair| [pair[0], pair[1]]).find(clashes)
 }
 
 /// The error for a query that two workers have.
@@ -178,9 +152,13 @@ fn split_query(name: &str, [first, second]: [usize; 2], may_overlap: bool) -> Er
         .hint("a query, whole, belongs to one part: make shards by query, or say that they overlap")
 }
 
+fn id_hash(id: &impl AsRef<str>) -> u64 {
+    hash::bytes(id.as_ref().as_bytes())
+}
+
 impl<T: AsRef<str>> NamedQueries<'_, T> {
-    /// The key of each query.
-    fn keys(&self) -> Result<Vec<QueryKey>> {
+    /// The hash of the id and of the content of each query.
+    fn keys(&self) -> Result<Vec<[u64; 2]>> {
         let (dataset, ids) = (self.dataset, self.ids);
         let num = dataset.queries().len();
         if ids.len() != num {
@@ -189,10 +167,6 @@ impl<T: AsRef<str>> NamedQueries<'_, T> {
                 .expected(num));
         }
         let queries = dataset.query_of().iter().zip(dataset.query_hash());
-        let key = |(&query, &content): (&u32, &u64)| {
-            let number = query as usize;
-            QueryKey { id_hash: hash::bytes(ids[number].as_ref().as_bytes()), content, number }
-        };
-        Ok(queries.map(key).collect())
+        Ok(queries.map(|(&query, &content)| [id_hash(&ids[query as usize]), content]).collect())
     }
 }

@@ -1,9 +1,7 @@
 //! Training of one model by several processes.
 //!
 //! The library opens no sockets and does not depend on MPI. It needs a [`Communicator`] with a few
-//! collective operations, which whoever starts the processes provides. [`SingleProcess`] is one
-//! process; [`ThreadWorkers`] runs workers as threads of one process, for tests;
-//! [`CountingCommunicator`] and [`FaultyCommunicator`] wrap others. The Python extension has a
+//! collective operations, which whoever starts the processes provides. The Python extension has a
 //! communicator of call-backs, which `mpi4py` implements.
 //!
 //! A *worker* is one process of a distributed training; its number, from 0, is its *rank*. A
@@ -21,29 +19,20 @@
 //!
 //! Cost: a frame has four words; checking it takes two additions per word of the message.
 
-mod counting;
 mod data_facts;
-mod faulty;
 mod feature_parallel;
 mod global_binning;
-mod histogram_reducer;
+mod reducer;
 mod selection;
-mod single_process;
-mod thread_workers;
 mod training;
 mod workers;
 
-pub use counting::{CollectiveCounts, CountingCommunicator};
-pub use faulty::{FaultyCommunicator, InjectedFault};
 pub use global_binning::{NamedQueries, check_queries, choose_global_bins, load_shard};
-pub use single_process::SingleProcess;
-pub use thread_workers::{ThreadCommunicator, ThreadWorkers};
 pub use training::{DistributedTraining, WorkerMode};
-pub use workers::{Collective, FRAME, WorkerGroup};
+pub use workers::{Collective, CollectiveCounts, FRAME, WorkerGroup};
 
 use crate::error::Result;
 use std::fmt::Debug;
-use std::sync::Arc;
 
 /// Collective operations between the workers of a group.
 ///
@@ -66,53 +55,4 @@ pub trait Communicator: Send + Sync + Debug {
 
     /// All-gather: the bytes of each worker, by rank. Their lengths may differ.
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>>;
-
-    /// Replaces the bytes by those of worker `root`.
-    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()>;
-
-    /// Returns when all workers have called it.
-    fn barrier(&self) -> Result<()>;
-
-    /// Ends the work of all workers without their consent; `code` is the exit code of the process,
-    /// if it ends too.
-    fn abort(&self, code: i32, message: &str) -> Result<()>;
-
-    /// As [`sum_i64`](Self::sum_i64), for unsigned numbers.
-    fn sum_u64(&self, values: &mut [u64]) -> Result<()> {
-        self.sum_i64(bytemuck::cast_slice_mut(values))
-    }
-}
-
-impl<C: Communicator + ?Sized> Communicator for Arc<C> {
-    fn rank(&self) -> usize {
-        (**self).rank()
-    }
-
-    fn size(&self) -> usize {
-        (**self).size()
-    }
-
-    fn sum_i64(&self, values: &mut [i64]) -> Result<()> {
-        (**self).sum_i64(values)
-    }
-
-    fn max_f64(&self, values: &mut [f64]) -> Result<()> {
-        (**self).max_f64(values)
-    }
-
-    fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
-        (**self).allgather(own)
-    }
-
-    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        (**self).broadcast(root, bytes)
-    }
-
-    fn barrier(&self) -> Result<()> {
-        (**self).barrier()
-    }
-
-    fn abort(&self, code: i32, message: &str) -> Result<()> {
-        (**self).abort(code, message)
-    }
 }

@@ -1,10 +1,10 @@
 //! Collectives with checked messages.
 
-use super::{Communicator, SingleProcess};
+use super::Communicator;
 use crate::error::{Error, Result};
 use crate::hash;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of words that follow the values of a sum: the number of the collective, its purpose,
 /// the number of failed workers, and a checksum.
@@ -26,29 +26,44 @@ impl Collective {
     }
 }
 
+/// The collectives of a worker so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CollectiveCounts {
+    /// The number of collectives.
+    pub calls: u64,
+    /// The bytes of this worker's messages. The traffic is a multiple of that, depending on the
+    /// algorithm of the communicator.
+    pub bytes: u64,
+}
+
 /// A group of workers that exchange checked messages.
 ///
 /// The caller passes its own error, if it has one, to the next collective, which then fails on all
-/// workers. Clones refer to the same group.
-#[derive(Debug, Clone)]
+/// workers. Clones refer to the same group. The default is a group of one worker.
+#[derive(Debug, Clone, Default)]
 pub struct WorkerGroup(Arc<GroupState>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct GroupState {
-    comm: Box<dyn Communicator>,
+    /// `None` for a single worker.
+    comm: Option<Box<dyn Communicator>>,
     calls: AtomicU64,
+    bytes: AtomicU64,
+    /// The first error of this worker since the last collective.
+    pending: Mutex<Option<Error>>,
     /// Whether the workers may be out of step.
     is_broken: AtomicBool,
 }
 
 /// A collective in progress.
 #[derive(Debug, Clone, Copy)]
-struct PendingCollective {
+struct PendingCollective<'a> {
+    comm: &'a dyn Communicator,
     call: Collective,
     number: u64,
 }
 
-impl PendingCollective {
+impl PendingCollective<'_> {
     /// A hash of everything that must be the same on all workers.
     fn tag(self, length: usize) -> u64 {
         let parts = [self.number, self.call.round, length as u64];
@@ -56,27 +71,20 @@ impl PendingCollective {
     }
 }
 
-impl Default for WorkerGroup {
-    fn default() -> Self {
-        Self::new(Box::new(SingleProcess))
-    }
-}
-
 impl WorkerGroup {
     /// The workers that a communicator connects.
     pub fn new(comm: Box<dyn Communicator>) -> Self {
-        let (calls, is_broken) = (AtomicU64::new(0), AtomicBool::new(false));
-        Self(Arc::new(GroupState { comm, calls, is_broken }))
+        Self(Arc::new(GroupState { comm: Some(comm), ..GroupState::default() }))
     }
 
     /// The rank of this worker, from 0.
     pub fn rank(&self) -> usize {
-        self.0.comm.rank()
+        self.0.comm.as_ref().map_or(0, |comm| comm.rank())
     }
 
     /// The number of workers.
     pub fn size(&self) -> usize {
-        self.0.comm.size()
+        self.0.comm.as_ref().map_or(1, |comm| comm.size())
     }
 
     /// Whether this worker is the only one.
@@ -84,16 +92,27 @@ impl WorkerGroup {
         self.size() == 1
     }
 
-    /// The underlying communicator, without checks.
-    pub fn communicator(&self) -> &dyn Communicator {
-        &*self.0.comm
+    /// The collectives of this worker so far.
+    pub fn counts(&self) -> CollectiveCounts {
+        let [calls, bytes] =
+            [&self.0.calls, &self.0.bytes].map(|count| count.load(Ordering::Relaxed));
+        CollectiveCounts { calls, bytes }
+    }
+
+    /// Keeps an error of this worker for the next collective, which returns it, on this worker as
+    /// it is, and on the others as that of a worker.
+    pub fn fail_later(&self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            self.pending().get_or_insert(error);
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Option<Error>> {
+        self.0.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All-reduce: replaces each value by the sum over all workers, modulo 2^64.
     pub fn sum(&self, call: Collective, own: Result<()>, values: &mut [u64]) -> Result<()> {
-        if self.is_alone() {
-            return own;
-        }
         let mut framed = values.to_vec();
         framed.resize(values.len() + FRAME, 0);
         self.sum_framed(call, own, &mut framed)?;
@@ -106,14 +125,12 @@ impl WorkerGroup {
     /// # Panics
     /// If there is no such space.
     pub fn sum_framed(&self, call: Collective, own: Result<()>, framed: &mut [u64]) -> Result<()> {
-        if self.is_alone() {
-            return own;
-        }
-        let current = self.begin(call)?;
+        let own = self.outcome(own);
+        let Some(current) = self.begin(call, size_of_val(framed))? else { return own };
         let (values, frame) = framed.split_at_mut(framed.len() - FRAME);
         let (number, tag) = (current.number, current.tag(values.len()));
         frame.copy_from_slice(&[number, tag, u64::from(own.is_err()), total(values)]);
-        self.unbroken(self.0.comm.sum_u64(framed))?;
+        self.unbroken(current.comm.sum_i64(bytemuck::cast_slice_mut(framed)))?;
         let (values, frame) = framed.split_at(framed.len() - FRAME);
         let size = self.size() as u64;
         let as_mine = |own: u64| own.wrapping_mul(size);
@@ -128,15 +145,13 @@ impl WorkerGroup {
 
     /// All-reduce: replaces each value by the largest over all workers; none is NaN.
     pub fn max(&self, call: Collective, own: Result<()>, values: &mut [f64]) -> Result<()> {
-        if self.is_alone() {
-            return own;
-        }
-        let current = self.begin(call)?;
+        let own = self.outcome(own);
+        let Some(current) = self.begin(call, size_of_val(values) + 24)? else { return own };
         // If a number and its negative both are the largest, all workers have it.
         let tag = (current.tag(values.len()) >> 12) as f64;
         let mut framed = values.to_vec();
         framed.extend([tag, -tag, f64::from(u8::from(own.is_err()))]);
-        self.unbroken(self.0.comm.max_f64(&mut framed))?;
+        self.unbroken(current.comm.max_f64(&mut framed))?;
         let (largest, frame) = framed.split_at(values.len());
         if frame[..2] != [tag, -tag] {
             return Err(self.disagree(current));
@@ -153,26 +168,21 @@ impl WorkerGroup {
 
     /// All-gather: the bytes of each worker, by rank.
     pub fn gather(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
-        if self.is_alone() {
+        let own = self.outcome(own);
+        let text = own.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        let payload = own.as_ref().map_or(text.as_bytes(), Vec::as_slice);
+        let Some(current) = self.begin(call, 8 * FRAME + payload.len())? else {
             return own.map(|own| vec![own]);
-        }
-        let current = self.begin(call)?;
-        let text = own.as_ref().err().map(ToString::to_string);
-        let payload = match (&own, &text) {
-            (Ok(own), _) => own,
-            (Err(_), text) => text.as_deref().unwrap_or_default().as_bytes(),
         };
         let frame = [current.number, current.tag(0), u64::from(own.is_err()), hash::bytes(payload)];
         let message = [bytemuck::cast_slice(&frame), payload].concat();
-        let mut all = self.unbroken(self.0.comm.allgather(&message))?;
+        let mut all = self.unbroken(current.comm.allgather(&message))?;
         let frames: Option<Vec<[u64; FRAME]>> = all.iter().map(|bytes| frame_of(bytes)).collect();
         let size = 8 * FRAME;
-        let Some(frames) = frames.filter(|frames| frames.len() == self.size()) else {
-            return Err(self.disagree(current));
+        let is_same = |frames: &Vec<[u64; FRAME]>| {
+            frames.len() == self.size() && frames.iter().all(|other| other[..2] == frame[..2])
         };
-        if frames.iter().any(|other| other[..2] != frame[..2]) {
-            return Err(self.disagree(current));
-        }
+        let Some(frames) = frames.filter(is_same) else { return Err(self.disagree(current)) };
         if frames.iter().zip(&all).any(|(frame, bytes)| frame[3] != hash::bytes(&bytes[size..])) {
             return Err(self.damaged(current));
         }
@@ -186,58 +196,41 @@ impl WorkerGroup {
         Ok(all)
     }
 
-    /// The bytes of worker 0.
-    pub fn of_first(&self, call: Collective, own: Result<Vec<u8>>) -> Result<Vec<u8>> {
-        if self.is_alone() {
-            return own;
-        }
-        let is_first = self.rank() == 0;
-        let (failed, mut bytes) = match own {
-            Ok(bytes) => (Ok(()), if is_first { bytes } else { Vec::new() }),
-            Err(error) => (Err(error), Vec::new()),
-        };
-        self.agree(call, failed)?;
-        let current = self.begin(call)?;
-        if is_first {
-            bytes.extend(hash::bytes(&bytes).to_le_bytes());
-        }
-        self.unbroken(self.0.comm.broadcast(0, &mut bytes))?;
-        let body = bytes.len().saturating_sub(8);
-        if bytes.len() < 8 || bytes[body..] != hash::bytes(&bytes[..body]).to_le_bytes() {
-            return Err(self.damaged(current));
-        }
-        bytes.truncate(body);
-        Ok(bytes)
-    }
-
     /// Returns the worker's own result if all workers have one, and an error otherwise.
     pub fn agree<T>(&self, call: Collective, own: Result<T>) -> Result<T> {
-        if self.is_alone() {
-            return own;
-        }
-        match own {
-            Ok(own) => self.sum(call, Ok(()), &mut []).map(|()| own),
-            Err(error) => match self.sum(call, Err(error), &mut []) {
-                Ok(()) => Err(Error::internal("a failure that nobody has heard of")),
-                Err(error) => Err(error),
-            },
-        }
+        let (value, outcome) = match own {
+            Ok(value) => (Some(value), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        self.sum(call, outcome, &mut [])?;
+        value.ok_or_else(|| Error::internal("a failure that nobody has heard of"))
     }
 
-    /// Returns an error unless a number is the same on all workers; `what` names it.
-    pub fn same(&self, call: Collective, what: &str, own: Result<u64>) -> Result<()> {
-        let own = own.map(|own| own.to_le_bytes().to_vec());
-        let all = self.gather(call, own)?;
+    /// Returns an error unless a number is the same on all workers; the collective names it.
+    pub fn same(&self, call: Collective, own: u64) -> Result<()> {
+        let all = self.gather(call, Ok(own.to_le_bytes().to_vec()))?;
         let Some(rank) = all.iter().position(|other| *other != all[0]) else { return Ok(()) };
-        Err(Error::comm("comm.differ", format!("rank {rank} has another {what} than rank 0")))
+        let what = format!("rank {rank} has another {} than rank 0", call.what);
+        Err(Error::comm("comm.differ", what))
     }
 
-    fn begin(&self, call: Collective) -> Result<PendingCollective> {
+    /// The outcome of this worker's steps since the last collective.
+    fn outcome<T>(&self, own: Result<T>) -> Result<T> {
+        self.pending().take().map_or(own, Err)
+    }
+
+    /// Begins a collective with a message of this many bytes; `None` without other workers.
+    fn begin(&self, call: Collective, bytes: usize) -> Result<Option<PendingCollective<'_>>> {
+        let Some(comm) = self.0.comm.as_deref().filter(|comm| comm.size() > 1) else {
+            return Ok(None);
+        };
         if self.0.is_broken.load(Ordering::Relaxed) {
             let what = format!("{}: the ranks have lost each other before", call.what);
             return Err(Error::comm("comm.broken", what));
         }
-        Ok(PendingCollective { call, number: self.0.calls.fetch_add(1, Ordering::Relaxed) })
+        self.0.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        let number = self.0.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(PendingCollective { comm, call, number }))
     }
 
     fn unbroken<T>(&self, result: Result<T>) -> Result<T> {
@@ -248,11 +241,11 @@ impl WorkerGroup {
     }
 
     /// The error if workers are at different collectives, which all of them notice.
-    fn disagree(&self, current: PendingCollective) -> Error {
+    fn disagree(&self, current: PendingCollective<'_>) -> Error {
         self.0.is_broken.store(true, Ordering::Relaxed);
-        let PendingCollective { call, number } = current;
+        let PendingCollective { call, number, .. } = current;
         let own = format!("{} in round {} (call {number})", call.what, call.round);
-        let all = self.0.comm.allgather(own.as_bytes()).unwrap_or_default();
+        let all = current.comm.allgather(own.as_bytes()).unwrap_or_default();
         let state = |(rank, text): (usize, &Vec<u8>)| {
             format!("rank {rank} at {}", String::from_utf8_lossy(text))
         };
@@ -262,9 +255,9 @@ impl WorkerGroup {
     }
 
     /// The error of the worker that has failed.
-    fn failure_of(&self, current: PendingCollective, own: Result<()>) -> Error {
+    fn failure_of(&self, current: PendingCollective<'_>, own: Result<()>) -> Error {
         let text = own.as_ref().err().map(ToString::to_string).unwrap_or_default();
-        let all = self.unbroken(self.0.comm.allgather(text.as_bytes())).unwrap_or_default();
+        let all = self.unbroken(current.comm.allgather(text.as_bytes())).unwrap_or_default();
         match (own, all.iter().position(|text| !text.is_empty())) {
             (Err(error), _) => error,
             (_, Some(rank)) => of_rank(rank, &String::from_utf8_lossy(&all[rank])),
@@ -272,7 +265,7 @@ impl WorkerGroup {
         }
     }
 
-    fn damaged(&self, current: PendingCollective) -> Error {
+    fn damaged(&self, current: PendingCollective<'_>) -> Error {
         self.0.is_broken.store(true, Ordering::Relaxed);
         let Collective { what, round } = current.call;
         Error::comm("comm.damaged", format!("{what} in round {round}: a message was damaged"))

@@ -9,7 +9,7 @@
 //! A *round* is what a step of boosting adds: a tree of a forest, or a tree for each class.
 
 use super::normalisation::Normalisation;
-use super::parts::{Forest, Linear, Part, Set};
+use super::parts::{Classes, Forest, Linear, Part, Set};
 use super::tree::Tree;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -68,6 +68,12 @@ pub(super) fn no_ranks() -> Error {
     Error::model("model.ranks", what).hint("a model that does not rank features can hold both")
 }
 
+/// The error of a model that is not one of classes alone.
+pub(super) fn not_of_classes() -> Error {
+    Error::param("model.classes", "only a model of classes has probabilities")
+        .hint("train with objective mcrank or mcrank_ordinal")
+}
+
 impl Model {
     /// A model that scores rows of `num_features` values 0.
     pub fn new(num_features: usize) -> Self {
@@ -107,9 +113,7 @@ impl Model {
     /// [`push`](Self::push) for a tree with sets of categories: a split on set `i` of them looks at
     /// feature `num_features + i`.
     pub fn push_with(&mut self, tree: Tree, sets: &[Set]) -> Result<()> {
-        if let Some(last) = self.components.last_mut()
-            && last.is_plain()
-            && let Part::Forest(forest) = &mut last.part
+        if let Some(Part::Forest(forest)) = self.last_plain()
             && forest.is_native()
         {
             return forest.push_with(tree, sets);
@@ -122,23 +126,22 @@ impl Model {
 
     /// Adds a round to the last component, which must be plain classes.
     pub fn push_classes(&mut self, trees: Vec<Tree>) -> Result<()> {
-        if let Some(last) = self.components.last_mut()
-            && last.is_plain()
-            && let Part::Classes(classes) = &mut last.part
-        {
+        if let Some(Part::Classes(classes)) = self.last_plain() {
             return classes.push(trees);
         }
         Err(Error::model("model.classes", "the last component of the model has no classes"))
+    }
+
+    /// The part of the last component, if that is plain.
+    fn last_plain(&mut self) -> Option<&mut Part> {
+        self.components.last_mut().filter(|last| last.is_plain()).map(|last| &mut last.part)
     }
 
     /// Adds a weighted feature: to the last component if that is plain and linear, else to a new one.
     pub fn push_term(&mut self, feature: u32, weight: f64) -> Result<()> {
         let term = Component::new(Part::Linear(Linear::new(vec![(feature, weight)])));
         term.check(self)?;
-        if let Some(last) = self.components.last_mut()
-            && last.is_plain()
-            && let Part::Linear(linear) = &mut last.part
-        {
+        if let Some(Part::Linear(linear)) = self.last_plain() {
             linear.push(feature, weight);
             return Ok(());
         }
@@ -156,13 +159,22 @@ impl Model {
         Ok(())
     }
 
-    /// Replaces the part of the first component.
-    pub(super) fn replace(&mut self, part: Part) -> Result<()> {
-        let Some(first) = self.components.first() else { return Ok(()) };
-        let other = Component { part, ..first.clone() };
-        other.check(self)?;
-        self.components[0] = other;
-        Ok(())
+    /// The classes of a model that is nothing else; `None` of any other.
+    pub fn classes(&self) -> Option<&Classes> {
+        match &self.components[..] {
+            [Component { part: Part::Classes(classes), .. }] => Some(classes),
+            _ => None,
+        }
+    }
+
+    /// A model of classes that expects other gains: an error of any other model.
+    pub fn with_gains(&self, gains: &[f64]) -> Result<Self> {
+        let mut other = self.clone();
+        match &mut other.components[..] {
+            [Component { part: Part::Classes(classes), .. }] => classes.set_gains(gains)?,
+            _ => return Err(not_of_classes()),
+        }
+        Ok(other)
     }
 
     /// How deep models are nested: 1 for a model without models inside.
@@ -222,11 +234,10 @@ impl Model {
 
     /// Sets or removes the names of the features.
     pub fn set_feature_names(&mut self, names: Option<Vec<String>>) -> Result<()> {
-        if let Some(names) = &names
-            && names.len() != self.num_features
-        {
+        let count = names.as_ref().map_or(self.num_features, Vec::len);
+        if count != self.num_features {
             return Err(Error::data("names.length", "a name is needed for each feature")
-                .got(format!("{} names", names.len()))
+                .got(format!("{count} names"))
                 .expected(self.num_features));
         }
         self.feature_names = names;
@@ -265,20 +276,6 @@ impl Model {
     /// The components, in the order in which they are summed.
     pub fn components(&self) -> &[Component] {
         &self.components
-    }
-
-    /// Sets the weight of component `at`.
-    pub fn set_weight(&mut self, at: usize, weight: f64) -> Result<()> {
-        let count = self.components.len();
-        let Some(component) = self.components.get_mut(at) else {
-            let what = format!("the model has no component {at}");
-            return Err(Error::param("model.component", what).expected(format!("< {count}")));
-        };
-        if !weight.is_finite() {
-            return Err(Error::param("model.weight", "a weight must be finite").got(weight));
-        }
-        component.weight = weight;
-        Ok(())
     }
 
     /// Multiplies all scores by a factor, by way of the intercept and the weights of components.

@@ -2,7 +2,7 @@
 
 use super::composite::Model;
 use crate::error::{Error, Result};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,38 +28,19 @@ impl Model {
 /// file, such as a pipe, is written to directly.
 pub fn write_whole(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let path = path.as_ref();
-    replace(&System, path, bytes).map_err(|source| Error::io(path, source))
+    replace(path, bytes).map_err(|source| Error::io(path, source))
 }
 
-/// The file operations of a save; tests replace them to make one fail.
-trait Disk {
-    fn create(&self, path: &Path) -> io::Result<File>;
-    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()>;
-    fn sync(&self, file: &File) -> io::Result<()>;
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+/// Where tests let a save fail.
+#[cfg(test)]
+use tests::step;
+#[cfg(not(test))]
+#[expect(clippy::unnecessary_wraps, reason = "in tests it fails")]
+fn step() -> io::Result<()> {
+    Ok(())
 }
 
-struct System;
-
-impl Disk for System {
-    fn create(&self, path: &Path) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).open(path)
-    }
-
-    fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
-        file.write_all(bytes)
-    }
-
-    fn sync(&self, file: &File) -> io::Result<()> {
-        file.sync_all()
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        fs::rename(from, to)
-    }
-}
-
-fn replace(disk: &impl Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let old = match fs::metadata(path) {
         Ok(old) => Some(old),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -72,15 +53,17 @@ fn replace(disk: &impl Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
         None => path,
     };
     let temporary = beside(path)?;
-    let mut file = disk.create(&temporary)?;
+    step()?;
+    let mut file = File::create_new(&temporary)?;
     let written = || -> io::Result<()> {
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
         }
-        disk.write(&mut file, bytes)?;
-        disk.sync(&file)?;
+        file.write_all(bytes)?;
+        step()?;
+        step().and_then(|()| file.sync_all())?;
         drop(file);
-        disk.rename(&temporary, path)
+        step().and_then(|()| fs::rename(&temporary, path))
     }();
     if written.is_err() {
         // The first error is the one to tell.
@@ -90,7 +73,7 @@ fn replace(disk: &impl Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     // The new file is there; that the folder says so even after a power cut is all that is left,
     // and not every file system can promise it.
     if let Ok(folder) = File::open(folder_of(path)) {
-        let _ = disk.sync(&folder);
+        let _ = step().and_then(|()| folder.sync_all());
     }
     Ok(())
 }
@@ -118,41 +101,16 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// Lets the call fail that is `left` calls away.
-    struct Failing {
-        left: Cell<u32>,
+    thread_local! {
+        /// So many steps are left until one fails.
+        static LEFT: Cell<u32> = const { Cell::new(u32::MAX) };
     }
 
-    impl Failing {
-        fn next(&self) -> io::Result<()> {
-            let left = self.left.get();
-            self.left.set(left.wrapping_sub(1));
-            if left == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-        }
-    }
-
-    impl Disk for Failing {
-        fn create(&self, path: &Path) -> io::Result<File> {
-            self.next()?;
-            System.create(path)
-        }
-
-        fn write(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
-            // A full disk takes some of it.
-            file.write_all(&bytes[..bytes.len() / 2])?;
-            self.next()?;
-            file.write_all(&bytes[bytes.len() / 2..])
-        }
-
-        fn sync(&self, file: &File) -> io::Result<()> {
-            self.next()?;
-            System.sync(file)
-        }
-
-        fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-            self.next()?;
-            System.rename(from, to)
-        }
+    /// A step of a save, which may fail: once to create, write, sync and rename a file, and once for its folder.
+    pub(super) fn step() -> io::Result<()> {
+        let left = LEFT.get();
+        LEFT.set(left.wrapping_sub(1));
+        if left == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
     fn folder(name: &str) -> PathBuf {
@@ -168,14 +126,15 @@ mod tests {
         let path = folder.join("model");
         fs::write(&path, "old").unwrap();
         for left in 0..4 {
-            let disk = Failing { left: Cell::new(left) };
-            let error = replace(&disk, &path, b"the new one").unwrap_err();
+            LEFT.set(left);
+            let error = replace(&path, b"the new one").unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{left}");
             assert_eq!(fs::read_to_string(&path).unwrap(), "old");
             assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         }
         // The fifth is the folder's own record, by when the new file is there.
-        replace(&Failing { left: Cell::new(4) }, &path, b"the new one").unwrap();
+        LEFT.set(4);
+        replace(&path, b"the new one").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "the new one");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         fs::remove_dir_all(&folder).unwrap();

@@ -29,8 +29,6 @@
 //!
 //! [`Model`]: super::Model
 
-use std::borrow::Cow;
-
 /// The version that is written, and the last that is read.
 pub const VERSION: u32 = 1;
 /// What every file starts with; the version follows.
@@ -42,22 +40,9 @@ pub(super) fn checksum_line(before: &[u8]) -> String {
 }
 
 /// A text without line ends, and without spaces if it must be one `word`.
-pub(super) fn escape(text: &str, word: bool) -> Cow<'_, str> {
-    let special = |c: char| matches!(c, '\\' | '\n' | '\r') || (word && c == ' ');
-    if !text.contains(special) {
-        return Cow::Borrowed(text);
-    }
-    let mut escaped = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '\\' => escaped.push_str("\\\\"),
-            '\n' => escaped.push_str("\\n"),
-            '\r' => escaped.push_str("\\r"),
-            ' ' if word => escaped.push_str("\\s"),
-            _ => escaped.push(c),
-        }
-    }
-    Cow::Owned(escaped)
+pub(super) fn escape(text: &str, word: bool) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
+    if word { escaped.replace(' ', "\\s") } else { escaped }
 }
 
 /// What was escaped; `None` if it cannot have been.

@@ -94,18 +94,18 @@ impl Normalisation {
     }
 
     fn of_query(self, scores: &mut [f64]) {
+        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         match self {
             Self::Query => standardise(scores),
             Self::QueryRange => {
                 let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
-                let range = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max) - least;
+                let range = largest - least;
                 for score in scores {
                     *score = if range > 0.0 { (*score - least) / range } else { 0.0 };
                 }
             }
             Self::QueryTop => {
-                let top = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-                let top = logistic(top);
+                let top = logistic(largest);
                 for score in scores {
                     *score = top * (1.0 + logistic(*score) - top);
                 }

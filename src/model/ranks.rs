@@ -9,7 +9,7 @@
 //! disagree. A feature of a query is sorted: `n log n` steps a feature.
 
 use super::parallel;
-use super::scorer::{Value, of_single};
+use super::scorer::Value;
 use crate::error::Result;
 
 /// About so many docs get their ranks at a time, so that the wider rows stay in cache.
@@ -79,7 +79,7 @@ fn widen<T: Value>(rows: &[T], width: usize, wide: &mut Vec<T>) {
     }
     let wide = &mut wide[start..];
     columns(rows, width, |doc, feature, rank| {
-        wide[(2 * doc + 1) * width + feature] = of_single(rank);
+        wide[(2 * doc + 1) * width + feature] = T::from(rank);
     });
 }
 
@@ -89,8 +89,7 @@ pub(super) fn pieces<'a>(
     each: usize,
     mut results: &'a mut [f64],
 ) -> Vec<(&'a [usize], &'a mut [f64])> {
-    let mut pieces = Vec::new();
-    let mut first = 0;
+    let (mut pieces, mut first) = (Vec::new(), 0);
     for last in 1..bounds.len() {
         let docs = bounds[last] - bounds[first];
         if docs >= DOCS || last + 1 == bounds.len() {

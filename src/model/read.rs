@@ -8,14 +8,15 @@ use super::format::{MAGIC, VERSION, checksum_line, unescape};
 use super::normalisation::Normalisation;
 use super::parts::Part;
 use crate::error::{Error, Result, foreign};
+use std::fmt::Display;
 use std::str::{FromStr, Split as Words};
 
 impl Model {
     /// The model of a text that [`Model::to_text`] wrote.
     pub fn from_text(text: &[u8]) -> Result<Self> {
         let body = frame(text)?;
-        let mut reader = ModelReader { rest: body, line: 2 };
-        let model = reader.model(1)?;
+        let mut reader = ModelReader { rest: body, line: 2, around: Vec::new() };
+        let model = reader.model()?;
         if !reader.rest.is_empty() {
             return Err(reader.line()?.wrong("the checksum"));
         }
@@ -79,15 +80,8 @@ pub(super) struct ModelReader<'a> {
     rest: &'a str,
     /// The number of the line before `rest`.
     line: u64,
-}
-
-/// Where a part stands that is being read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Around {
-    /// The number of features of the model around it.
-    pub(super) features: usize,
-    /// How many models are around it.
-    depth: usize,
+    /// The number of features of each model that is being read, one inside the other.
+    around: Vec<usize>,
 }
 
 /// A line that is being read, word by word.
@@ -114,7 +108,8 @@ impl<'a> ModelReader<'a> {
     /// The next line, which must start with `keyword`.
     pub(super) fn after(&mut self, keyword: &str) -> Result<ModelLine<'a>> {
         let mut line = self.line()?;
-        if line.words.next() == Some(keyword) { Ok(line) } else { Err(line.wrong(keyword)) }
+        line.keyword(keyword)?;
+        Ok(line)
     }
 
     /// A line that is a keyword and the number of things that follow.
@@ -125,9 +120,13 @@ impl<'a> ModelReader<'a> {
         Ok(count)
     }
 
-    pub(super) fn model(&mut self, depth: usize) -> Result<Model> {
+    pub(super) fn model(&mut self) -> Result<Model> {
         let mut line = self.after("features")?;
+        if self.around.len() == DEEPEST {
+            return Err(line.wrong(&format!("models at most {DEEPEST} deep")));
+        }
         let features: u32 = line.parse("a number of features")?;
+        self.around.push(features as usize);
         let mut model = Model::new(features as usize);
         match line.words.next() {
             None => {}
@@ -137,31 +136,58 @@ impl<'a> ModelReader<'a> {
             }
             Some(_) => return Err(line.wrong("ranks, or the end of the line")),
         }
-        let count = self.count("names")?;
-        if count > 0 {
-            let names = (0..count).map(|_| self.line()?.unescape_rest()).collect::<Result<_>>()?;
+        let names = self.list("names", ModelLine::unescape_rest)?;
+        if !names.is_empty() {
             model.set_feature_names(Some(names)).map_err(|e| self.refuse(&e))?;
         }
-        for _ in 0..self.count("attributes")? {
-            let mut line = self.line()?;
-            let name = line.word("a name")?;
-            let name = unescape(name).ok_or_else(|| line.wrong("a name"))?;
-            model.set_attribute(name, line.unescape_rest()?);
+        let attributes = self.list("attributes", |line| {
+            let name = unescape(line.word("a name")?).ok_or_else(|| line.wrong("a name"))?;
+            Ok((name, line.unescape_rest()?))
+        })?;
+        for (name, value) in attributes {
+            model.set_attribute(name, value);
         }
         let mut line = self.after("intercept")?;
         let intercept = line.float("an intercept")?;
         line.end()?;
         model.set_intercept(intercept)?;
         for _ in 0..self.count("components")? {
-            let component = self.component(Around { features: features as usize, depth })?;
+            let component = self.component()?;
             model.add(component).map_err(|e| self.refuse(&e))?;
         }
+        self.around.pop();
         Ok(model)
     }
 
-    /// The number of bytes that are left: more than that cannot follow.
-    pub(super) fn bytes_left(&self) -> usize {
-        self.rest.len()
+    /// What `read` makes of each of so many lines.
+    pub(super) fn lines<T>(
+        &mut self,
+        count: usize,
+        mut read: impl FnMut(&mut ModelLine<'a>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        // More lines than there are bytes cannot follow.
+        let mut items = Vec::with_capacity(count.min(self.rest.len() / 16));
+        for _ in 0..count {
+            let mut line = self.line()?;
+            items.push(read(&mut line)?);
+            line.end()?;
+        }
+        Ok(items)
+    }
+
+    /// A line that is a keyword and a count, and so many [lines](Self::lines).
+    pub(super) fn list<T>(
+        &mut self,
+        keyword: &str,
+        read: impl FnMut(&mut ModelLine<'a>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let count = self.count(keyword)?;
+        self.lines(count, read)
+    }
+
+    /// The number of features of the model that is being read.
+    pub(super) fn num_features(&self) -> usize {
+        self.around.last().copied().unwrap_or_default()
     }
 
     /// An error of what has just been read, as an error of the file at this line.
@@ -169,12 +195,12 @@ impl<'a> ModelReader<'a> {
         Error::model("model.structure", error.to_string()).at(self.line, 1)
     }
 
-    fn component(&mut self, around: Around) -> Result<Component> {
+    fn component(&mut self) -> Result<Component> {
         let mut line = self.after("component")?;
         let weight = line.float("a weight")?;
         let normalisation = line.normalisation()?;
         line.end()?;
-        Ok(Component { weight, normalisation, part: Part::read(self, around)? })
+        Ok(Component { weight, normalisation, part: Part::read(self)? })
     }
 }
 
@@ -188,20 +214,25 @@ impl<'a> ModelLine<'a> {
         Normalisation::named(word).map_err(|_| self.wrong("fixed, or the name of a normalisation"))
     }
 
-    /// The depth of a model inside the part whose first line this is.
-    pub(super) fn deeper(&self, around: Around) -> Result<usize> {
-        if around.depth < DEEPEST {
-            return Ok(around.depth + 1);
-        }
-        Err(self.wrong(&format!("models at most {DEEPEST} deep")))
-    }
-
     /// The error of a line where something else was expected.
     pub(super) fn wrong(&self, expected: &str) -> Error {
         Error::model("model.syntax", "a line of the model is not understood")
             .at(self.number, 1)
             .got(foreign(self.text.as_bytes()))
             .expected(expected)
+    }
+
+    pub(super) fn keyword(&mut self, keyword: &str) -> Result<()> {
+        let is_there = self.words.next() == Some(keyword);
+        if is_there { Ok(()) } else { Err(self.wrong(keyword)) }
+    }
+
+    /// What the next word, one of two, stands for.
+    pub(super) fn one_of<T: Copy>(&mut self, words: [(&str, T); 2]) -> Result<T> {
+        let word = self.words.next();
+        let found = words.iter().find(|(known, _)| Some(*known) == word);
+        let expected = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" or ");
+        found.map(|&(_, value)| value).ok_or_else(|| self.wrong(&expected()))
     }
 
     pub(super) fn word(&mut self, expected: &str) -> Result<&'a str> {
@@ -213,18 +244,18 @@ impl<'a> ModelLine<'a> {
     }
 
     pub(super) fn float(&mut self, expected: &str) -> Result<f64> {
-        let value: f64 = self.parse(expected)?;
-        if value.is_finite() {
-            return Ok(value);
-        }
-        let what = format!("{expected} is not finite");
-        Err(Error::model("model.number", what).at(self.number, 1).got(value))
+        let value = self.parse(expected)?;
+        self.finite(expected, value, f64::is_finite(value))
     }
 
     /// A float of single precision.
     pub(super) fn single(&mut self, expected: &str) -> Result<f32> {
-        let value: f32 = self.parse(expected)?;
-        if value.is_finite() {
+        let value = self.parse(expected)?;
+        self.finite(expected, value, f32::is_finite(value))
+    }
+
+    fn finite<T: Display>(&self, expected: &str, value: T, is_finite: bool) -> Result<T> {
+        if is_finite {
             return Ok(value);
         }
         let what = format!("{expected} is not finite");
@@ -242,21 +273,18 @@ impl<'a> ModelLine<'a> {
     }
 
     /// A count and as many numbers.
-    pub(super) fn list(&mut self, expected: &str) -> Result<Vec<u32>> {
+    pub(super) fn list<T: FromStr>(&mut self, expected: &str) -> Result<Vec<T>> {
         let count = self.count()?;
         (0..count).map(|_| self.parse(expected)).collect()
     }
 
     /// All that is left of the line, as it was before it was escaped.
-    fn unescape_rest(self) -> Result<String> {
-        let rest = self.words.clone().collect::<Vec<_>>().join(" ");
+    fn unescape_rest(&mut self) -> Result<String> {
+        let rest = self.words.by_ref().collect::<Vec<_>>().join(" ");
         unescape(&rest).ok_or_else(|| self.wrong("an escaped text"))
     }
 
-    pub(super) fn end(mut self) -> Result<()> {
-        match self.words.next() {
-            None => Ok(()),
-            Some(_) => Err(self.wrong("the end of the line")),
-        }
+    pub(super) fn end(&mut self) -> Result<()> {
+        self.words.next().map_or(Ok(()), |_| Err(self.wrong("the end of the line")))
     }
 }

@@ -11,8 +11,14 @@ pub enum Child {
     Leaf(u32),
 }
 
+impl Default for Child {
+    fn default() -> Self {
+        Self::Leaf(0)
+    }
+}
+
 /// An inner node: a doc goes left iff its value is at most the threshold.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Split {
     /// The feature that is compared.
     pub feature: u32,
@@ -33,7 +39,7 @@ pub struct Split {
 }
 
 /// A leaf of a tree.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Leaf {
     /// What is added to the score.
     pub value: f64,
@@ -59,9 +65,24 @@ impl Tree {
         Self { splits, leaves }
     }
 
+    /// A tree that adds the same to every score.
+    pub fn constant(value: f64) -> Self {
+        Self::new(vec![], vec![Leaf { value, ..Leaf::default() }])
+    }
+
     /// The splits; the first is the root.
     pub fn splits(&self) -> &[Split] {
         &self.splits
+    }
+
+    /// The splits, to look at other features or thresholds.
+    pub(super) fn splits_mut(&mut self) -> &mut [Split] {
+        &mut self.splits
+    }
+
+    /// The first split, or the only leaf.
+    pub(super) fn root(&self) -> Child {
+        if self.splits.is_empty() { Child::Leaf(0) } else { Child::Split(0) }
     }
 
     /// The leaves.
@@ -128,16 +149,17 @@ impl Tree {
         Ok(())
     }
 
-    /// Multiplies all leaf values.
-    pub fn scale(&mut self, factor: f64) {
-        for leaf in &mut self.leaves {
-            leaf.value *= factor;
-        }
+    /// The same with all leaf values multiplied.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let mut tree = self.clone();
+        tree.leaves.iter_mut().for_each(|leaf| leaf.value *= factor);
+        tree
     }
 
     /// The leaf that a row falls into, by a walk from the root: the oracle of the scorer.
     pub fn leaf_of(&self, cell: impl Fn(u32) -> f64) -> usize {
-        let mut at = if self.splits.is_empty() { Child::Leaf(0) } else { Child::Split(0) };
+        let mut at = self.root();
         loop {
             match at {
                 Child::Leaf(leaf) => return leaf as usize,

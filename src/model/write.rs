@@ -3,7 +3,7 @@
 use super::composite::{Component, Model};
 use super::format::{MAGIC, VERSION, checksum_line, escape};
 use super::normalisation::Normalisation;
-use std::fmt::{self, Display, Write};
+use std::fmt::{self, Debug, Write};
 
 impl Model {
     /// The model as text, the content of a model file. Equal models have equal texts.
@@ -56,9 +56,9 @@ pub(super) fn normalise(text: &mut String, normalisation: Normalisation) {
 }
 
 /// Numbers, at the end of a line.
-pub(super) fn list(text: &mut String, items: &[impl Display]) {
+pub(super) fn list(text: &mut String, items: impl IntoIterator<Item: Debug>) {
     for item in items {
-        put(text, format_args!(" {item}"));
+        put(text, format_args!(" {item:?}"));
     }
     text.push('\n');
 }

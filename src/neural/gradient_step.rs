@@ -60,6 +60,7 @@ pub(super) struct StepBuffers {
 /// The forward and backward pass of one query of a batch.
 #[derive(Debug, Default)]
 struct QueryPass {
+    scores: Vec<f64>,
     layers: Activations,
     deltas: Activations,
     transposed: Vec<f32>,
@@ -102,23 +103,25 @@ impl Learner {
         let StepBuffers { batch, passes, scores, gradients, total } = buffers;
         batch.load(data, queries);
         passes.resize_with(queries.len().max(passes.len()), QueryPass::default);
-        scores.resize(batch.len(), 0.0);
+        let passes = &mut passes[..queries.len()];
         gradients.resize(batch.len(), Gradient::default());
-        let level = Level::best();
-        let cost = batch.len() * self.net.weights.len();
-        let threads = if cost < WORTH_A_THREAD { 1 } else { rayon::current_num_threads() };
-        let net = &self.net;
-        for_each(threads, jobs(data, passes, queries, scores), |job| {
-            net.forward(level, job.inputs, &mut job.pass.layers, job.values);
+        let (level, net) = (Level::best(), &self.net);
+        let is_large = batch.len() * net.weights.len() >= WORTH_A_THREAD;
+        let inputs = |at: usize| inputs_of(data, data.queries().range(queries[at] as usize));
+        for_each(passes, is_large, |at, pass| {
+            pass.scores.resize(batch.docs(at).len(), 0.0);
+            net.forward(level, inputs(at), &mut pass.layers, &mut pass.scores);
         });
+        scores.clear();
+        scores.extend(passes.iter().flat_map(|pass| &pass.scores));
         let state = State { round: epoch, scores };
         objective.gradients(batch, state, gradients, interrupt).map_err(diverged)?;
-        for_each(threads, jobs(data, passes, queries, gradients), |job| {
-            job.pass.backward(level, net, job.inputs, job.values);
+        for_each(passes, is_large, |at, pass| {
+            pass.backward(level, net, inputs(at), &gradients[batch.docs(at)]);
         });
         total.clear();
         total.extend_from_slice(&passes[0].weight_grads);
-        for pass in &passes[1..queries.len()] {
+        for pass in &passes[1..] {
             kernel::plus(level, &pass.weight_grads, total);
         }
         self.update(level, total, learning_rate, queries.len());
@@ -154,7 +157,7 @@ impl Learner {
 impl QueryPass {
     /// The gradient of all weights from those of the scores, after a forward pass.
     fn backward(&mut self, level: Level, net: &Net, from: Rows<'_>, gradients: &[Gradient]) {
-        let Self { layers, deltas, transposed, grads, weight_grads } = self;
+        let Self { layers, deltas, transposed, grads, weight_grads, .. } = self;
         let Shape { sizes, widths, blocks, output } = &net.shape;
         grads.clear();
         grads.extend(gradients.iter().map(|gradient| gradient.grad));
@@ -205,40 +208,22 @@ fn transpose(
     }
 }
 
-/// One query of a batch: the inputs of its documents, its pass, and its part of an array with a value
-/// for each document of the batch.
-struct QueryJob<'a, T> {
-    inputs: Rows<'a>,
-    pass: &'a mut QueryPass,
-    values: &'a mut [T],
-}
-
-fn jobs<'a, T>(
-    data: &'a RawDataset,
-    passes: &'a mut [QueryPass],
-    queries: &[u32],
-    mut values: &'a mut [T],
-) -> Vec<QueryJob<'a, T>> {
-    let job = |(&query, pass)| {
-        let docs = data.queries().range(query as usize);
-        let (own, rest) = std::mem::take(&mut values).split_at_mut(docs.len());
-        values = rest;
-        QueryJob { inputs: inputs_of(data, docs), pass, values: own }
-    };
-    queries.iter().zip(passes).map(job).collect()
-}
-
 /// The inputs of a range of documents.
 pub(super) fn inputs_of(data: &RawDataset, docs: Range<usize>) -> Rows<'_> {
     let stride = data.stride();
     Rows { values: &data.cells()[docs.start * stride..docs.end * stride], stride }
 }
 
-fn for_each<J: Send>(threads: usize, jobs: Vec<J>, work: impl Fn(J) + Sync + Send) {
-    if threads < 2 || jobs.len() < 2 {
-        jobs.into_iter().for_each(work);
+/// Works on each query of a batch, by several threads if that is much work.
+fn for_each(
+    passes: &mut [QueryPass],
+    is_large: bool,
+    work: impl Fn(usize, &mut QueryPass) + Sync + Send,
+) {
+    if is_large && passes.len() > 1 {
+        passes.par_iter_mut().enumerate().for_each(|(at, pass)| work(at, pass));
     } else {
-        jobs.into_par_iter().for_each(work);
+        passes.iter_mut().enumerate().for_each(|(at, pass)| work(at, pass));
     }
 }
 

@@ -4,12 +4,13 @@ use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
-use crate::metric::evaluate_rows;
-use crate::objective::{
-    Augment, LambdaOptions, LambdaRank, Objective, ObjectiveKind, Preference, PreferenceNet,
-    RankNet, State, Target,
-};
+use crate::metric::{Metric, evaluate_rows};
+use crate::objective::{Objective, ObjectiveOptions, Preference, PreferenceNet, State, Target};
 use crate::{Grouping, Queries};
+use std::ops::Range;
+
+/// The options of a loss that a net records.
+const NOTED: &[&str] = &["objective", "pairs_to", "sigma", "augment", "objective_metric"];
 
 /// A pairwise loss, whose gradients can be computed query by query.
 #[derive(Debug)]
@@ -20,10 +21,7 @@ pub struct NetLoss {
 
 #[derive(Debug)]
 enum LossSource {
-    Labels {
-        kind: ObjectiveKind,
-        options: Box<LambdaOptions>,
-    },
+    Labels(Box<ObjectiveOptions>),
     /// Preferences between the caller's rows.
     Preferences {
         by_row: Vec<Preference>,
@@ -35,18 +33,14 @@ enum LossSource {
 #[derive(Debug)]
 pub(super) enum NetObjective {
     Objective(Box<dyn Objective>),
-    /// The preferences of each query, with documents numbered from its first.
-    Preferences {
-        by_query: Vec<Vec<Preference>>,
-        sigma: f64,
-    },
+    Preferences(PreferenceNet),
 }
 
 /// A batch of queries: a copy of everything that a loss may need of them.
 #[derive(Debug, Default)]
 pub(super) struct QueryBatch {
     queries: Vec<u32>,
-    sizes: Vec<usize>,
+    offsets: Vec<usize>,
     labels: Vec<f32>,
     doc_hash: Vec<u64>,
     row_weight: Vec<f64>,
@@ -55,26 +49,16 @@ pub(super) struct QueryBatch {
 
 impl NetLoss {
     /// Pairs of docs with different labels: `lambdarank` or `ranknet`.
-    pub fn new(kind: ObjectiveKind, options: LambdaOptions) -> Result<Self> {
-        if !kind.definition().uses.pairs {
+    pub fn new(options: ObjectiveOptions) -> Result<Self> {
+        if !options.kind.definition().uses.pairs {
             return Err(Error::param("objective.name", "nets learn from pairs of docs")
-                .got(kind)
+                .got(options.kind)
                 .expected("lambdarank or ranknet"));
         }
-        options.check()?;
-        let depth = options.pairs_to.map_or_else(|| "none".to_owned(), |rank| rank.to_string());
-        let mut notes = vec![
-            ("objective", kind.to_string()),
-            ("pairs_to", depth),
-            ("sigma", options.sigma.to_string()),
-        ];
-        if let Some(Augment { fraction, copies }) = options.augment {
-            notes.push(("augment", format!("{fraction}x{copies}")));
-        }
-        if kind.definition().uses.metric {
-            notes.push(("objective_metric", options.metric.to_string()));
-        }
-        Ok(Self { source: LossSource::Labels { kind, options: Box::new(options) }, notes })
+        options.build()?;
+        let mut notes = options.notes();
+        notes.retain(|(name, _)| NOTED.contains(name));
+        Ok(Self { source: LossSource::Labels(Box::new(options)), notes })
     }
 
     /// `RankNet` on preferences between the caller's rows.
@@ -95,83 +79,46 @@ impl NetLoss {
     /// The loss on a dataset, or an error for labels and preferences that it cannot use.
     pub(super) fn prepare(&self, data: &RawDataset, interrupt: &Interrupt) -> Result<NetObjective> {
         match &self.source {
-            LossSource::Labels { kind, options } => {
+            LossSource::Labels(options) => {
                 data.require_pairs()?;
-                let mut options = LambdaOptions::clone(options);
-                if !kind.definition().uses.metric {
-                    return Ok(NetObjective::Objective(Box::new(RankNet::new(options)?)));
+                let mut options = ObjectiveOptions::clone(options);
+                if options.kind.definition().uses.metric {
+                    let metric = &mut options.lambda.metric;
+                    check_labels(std::slice::from_ref(metric), data, interrupt)?;
+                    // The largest label is that of the data, not of a batch.
+                    let largest = data.labels().iter().copied().fold(0.0, f32::max);
+                    *metric = metric.with_largest_label(largest)?;
                 }
-                check_labels(&options, data, interrupt)?;
-                // The largest label is that of the data, not of a batch.
-                let largest = data.labels().iter().copied().fold(0.0, f32::max);
-                options.metric = options.metric.with_largest_label(largest)?;
-                Ok(NetObjective::Objective(Box::new(LambdaRank::new(options)?)))
+                options.build().map(NetObjective::Objective)
             }
-            LossSource::Preferences { by_row, sigma } => prepare_preferences(by_row, data, *sigma),
+            LossSource::Preferences { by_row, sigma } => {
+                PreferenceNet::of_rows(by_row, data.rows(), data.queries(), *sigma)
+                    .map(NetObjective::Preferences)
+                    .map_err(|error| error.with_caller_rows(data.rows(), data.query_of()))
+            }
         }
     }
 }
 
-/// Evaluates the metric once in the caller's order, so that an error names the caller's row.
-fn check_labels(options: &LambdaOptions, data: &RawDataset, interrupt: &Interrupt) -> Result<()> {
-    let grouping = grouping(data)?;
-    let labels = data.by_row(data.labels());
-    let metric = std::slice::from_ref(&options.metric);
-    evaluate_rows(metric, &vec![0.0; labels.len()], &labels, &grouping, interrupt).map(drop)
-}
-
-/// The caller's rows of each of the caller's queries.
-pub(super) fn grouping(data: &RawDataset) -> Result<Grouping> {
-    let mut codes = vec![0; data.num_docs()];
-    for (docs, &query) in data.queries().ranges().zip(data.query_of()) {
-        codes[docs].fill(query);
-    }
-    Grouping::from_codes(&data.by_row(&codes), data.queries().len())
-}
-
-fn prepare_preferences(
-    by_row: &[Preference],
+/// Evaluates metrics once in the caller's order, so that an error about labels names the caller's row.
+pub(super) fn check_labels(
+    metrics: &[Metric],
     data: &RawDataset,
-    sigma: f64,
-) -> Result<NetObjective> {
-    let rows = data.num_docs();
-    let mut doc_of = vec![0u32; rows];
-    for (doc, &row) in data.rows().iter().enumerate() {
-        doc_of[row as usize] = doc as u32;
-    }
-    let mut docs = Vec::with_capacity(by_row.len());
-    for (at, preference) in by_row.iter().enumerate() {
-        let Preference { better, worse, .. } = *preference;
-        let (better, worse) = (better as usize, worse as usize);
-        if better.max(worse) >= rows {
-            return Err(Error::data("preference.doc", format!("a row of preference[{at}]"))
-                .got(better.max(worse))
-                .expected(format!("a number below {rows}, the number of rows")));
-        }
-        docs.push(Preference { better: doc_of[better], worse: doc_of[worse], ..*preference });
-    }
-    // This refuses the first faulty preference.
-    PreferenceNet::new(&docs, data.queries(), sigma)
-        .map_err(|error| error.with_caller_rows(data.rows(), data.query_of()))?;
-    let mut by_query = vec![Vec::new(); data.queries().len()];
-    for preference in docs {
-        let query = data.queries().of_doc(preference.better as usize);
-        let start = data.queries().range(query).start as u32;
-        let (better, worse) = (preference.better - start, preference.worse - start);
-        by_query[query].push(Preference { better, worse, ..preference });
-    }
-    Ok(NetObjective::Preferences { by_query, sigma })
+    interrupt: &Interrupt,
+) -> Result<()> {
+    let grouping = Grouping::of_caller(data.queries(), data.rows(), data.query_of())?;
+    let labels = data.by_row(data.labels());
+    evaluate_rows(metrics, &vec![0.0; labels.len()], &labels, &grouping, interrupt).map(drop)
 }
 
 impl NetObjective {
     /// The queries that can have a gradient; the others are skipped.
     pub(super) fn trainable_queries(&self, data: &RawDataset) -> Vec<u32> {
         let labels = data.labels();
-        let mixed =
-            |docs: std::ops::Range<usize>| labels[docs].windows(2).any(|pair| pair[0] != pair[1]);
-        let is_trainable = |(query, docs): (usize, std::ops::Range<usize>)| match self {
+        let mixed = |docs: Range<usize>| labels[docs].windows(2).any(|pair| pair[0] != pair[1]);
+        let is_trainable = |(query, docs): (usize, Range<usize>)| match self {
             Self::Objective(objective) => !objective.needs_pairs() || mixed(docs),
-            Self::Preferences { by_query, .. } => !by_query[query].is_empty(),
+            Self::Preferences(objective) => !objective.of_query(query).is_empty(),
         };
         let numbered = data.queries().ranges().enumerate();
         numbered
@@ -188,12 +135,7 @@ impl NetObjective {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let next_offset = |offset: &mut usize, size: &usize| {
-            *offset += size;
-            Some(*offset)
-        };
-        let offsets = [0].into_iter().chain(batch.sizes.iter().scan(0, next_offset)).collect();
-        let queries = Queries::from_offsets(offsets);
+        let queries = Queries::from_offsets(batch.offsets.clone());
         let target = Target {
             labels: &batch.labels,
             queries: &queries,
@@ -203,19 +145,9 @@ impl NetObjective {
         };
         match self {
             Self::Objective(objective) => objective.gradients(&target, state, gradients, interrupt),
-            Self::Preferences { by_query, sigma } => {
-                let mut all = Vec::new();
-                for (&query, docs) in batch.queries.iter().zip(queries.ranges()) {
-                    let start = docs.start as u32;
-                    all.extend(by_query[query as usize].iter().map(|preference| Preference {
-                        better: preference.better + start,
-                        worse: preference.worse + start,
-                        ..*preference
-                    }));
-                }
-                let objective = PreferenceNet::new(&all, &queries, *sigma)?;
-                objective.gradients(&target, state, gradients, interrupt)
-            }
+            Self::Preferences(objective) => objective
+                .of_batch(&batch.queries, &queries)
+                .gradients(&target, state, gradients, interrupt),
         }
     }
 }
@@ -223,22 +155,28 @@ impl NetObjective {
 impl QueryBatch {
     /// Replaces the batch by these queries.
     pub(super) fn load(&mut self, data: &RawDataset, queries: &[u32]) {
-        let Self { sizes, labels, doc_hash, row_weight, query_weight, .. } = self;
-        sizes.clear();
+        let Self { offsets, labels, doc_hash, row_weight, query_weight, .. } = self;
+        offsets.clear();
+        offsets.push(0);
         labels.clear();
         doc_hash.clear();
         row_weight.clear();
         query_weight.clear();
         for &query in queries {
             let docs = data.queries().range(query as usize);
-            sizes.push(docs.len());
             labels.extend_from_slice(&data.labels()[docs.clone()]);
             doc_hash.extend_from_slice(&data.doc_hash()[docs.clone()]);
+            offsets.push(labels.len());
             row_weight.extend(data.row_weight().iter().flat_map(|weights| &weights[docs.clone()]));
             query_weight.extend(data.query_weight().iter().map(|weights| weights[query as usize]));
         }
         self.queries.clear();
         self.queries.extend_from_slice(queries);
+    }
+
+    /// The docs of a query of the batch.
+    pub(super) fn docs(&self, at: usize) -> Range<usize> {
+        self.offsets[at]..self.offsets[at + 1]
     }
 
     /// The number of docs.

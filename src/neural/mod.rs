@@ -16,7 +16,7 @@
 //! ```
 //! use rustrank::data::{MissingPolicy, RawDataset, RowData, StridedTable};
 //! use rustrank::neural::{NetLoss, NetPlan, NetTrainer, Params, Restarts};
-//! use rustrank::objective::{ObjectiveKind, LambdaOptions};
+//! use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 //! use rustrank::{Grouping, Interrupt, Queries};
 //!
 //! // Forty queries of five docs; the higher the feature, the better.
@@ -30,7 +30,7 @@
 //!
 //! let plan = NetPlan {
 //!     params: Params { epochs: 5, learning_rate: 0.01, ..Params::default() },
-//!     loss: NetLoss::new(ObjectiveKind::LambdaRank, LambdaOptions::new("ndcg".parse()?))?,
+//!     loss: NetLoss::new(ObjectiveOptions::new(ObjectiveKind::LambdaRank, "ndcg".parse()?))?,
 //!     evaluation_sets: Vec::new(),
 //!     metrics: Vec::new(),
 //!     patience: None,

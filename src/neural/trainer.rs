@@ -3,12 +3,12 @@
 
 use super::gradient_step::{Learner, StepBuffers, StepInput, inputs_of};
 use super::inputs::{choose_inputs, standardise};
-use super::loss::{NetLoss, NetObjective, grouping};
-use super::params::{Inputs, Optimiser, Params, Restarts, Schedule};
+use super::loss::{NetLoss, NetObjective, check_labels};
+use super::params::{Params, Restarts, Schedule};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::metric::{Metric, evaluate_rows};
+use crate::metric::Metric;
 use crate::model::mlp::{Activations, Net};
 use crate::model::{Component, Model, NetInput, Part};
 use crate::random;
@@ -16,6 +16,7 @@ use crate::rounds::{
     EarlyStopping, LearnedRound, RawEvaluationSet, RoundDriver, RoundLearner, RoundPlan,
     metric_means,
 };
+use crate::schema::Parameters;
 use crate::simd::Level;
 use rayon::prelude::*;
 
@@ -142,16 +143,9 @@ impl NetTrainer {
 impl RoundLearner for NetLearner {
     fn learn_round(&mut self, interrupt: &Interrupt) -> Result<Option<LearnedRound>> {
         let before = self.state.clone();
-        match self.epoch(interrupt) {
-            Ok(values) => {
-                self.before = Some(before);
-                Ok(Some(LearnedRound { values, num_leaves: 0 }))
-            }
-            Err(error) => {
-                self.state = before;
-                Err(error)
-            }
-        }
+        let values = self.epoch(interrupt).inspect_err(|_| self.state = before.clone())?;
+        self.before = Some(before);
+        Ok(Some(LearnedRound { values, num_leaves: 0 }))
     }
 
     fn undo_round(&mut self) -> Result<()> {
@@ -171,9 +165,14 @@ impl RoundLearner for NetLearner {
         }
         let mut model = Model::new(self.data.num_features());
         model.add(Component::new(Part::Mlp(net.to_mlp(&self.inputs)?)))?;
-        for (name, value) in notes(&self.plan.params, rounds) {
-            model.set_attribute(name, value);
+        let params = &self.plan.params;
+        for (name, value) in params.values().into_iter().filter(|(name, _)| *name != "limit") {
+            model.set_attribute(name, value.noted());
         }
+        let hidden: Vec<String> = params.hidden.iter().map(usize::to_string).collect();
+        model.set_attribute("hidden", hidden.join(" "));
+        model.set_attribute("epochs", rounds.to_string());
+        model.set_attribute("trainer", "net");
         for (name, value) in self.plan.loss.notes() {
             model.set_attribute(*name, value);
         }
@@ -266,19 +265,14 @@ impl NetLearner {
 /// Refuses evaluation sets with other features, and labels without a gain; errors name the caller's
 /// rows.
 fn check_sets(data: &RawDataset, plan: &NetPlan, interrupt: &Interrupt) -> Result<()> {
-    for (at, RawEvaluationSet { name, data: set }) in plan.evaluation_sets.iter().enumerate() {
+    for RawEvaluationSet { name, data: set } in &plan.evaluation_sets {
         if set.num_features() != data.num_features() {
             let what = format!("`{name}` has another number of features than the training set");
             return Err(Error::data("features", what)
                 .got(set.num_features())
                 .expected(data.num_features()));
         }
-        if plan.evaluation_sets[..at].iter().any(|other| other.name == *name) {
-            return Err(Error::param("valid", format!("two sets are called `{name}`")));
-        }
-        let labels = set.by_row(set.labels());
-        let scores = vec![0.0; labels.len()];
-        evaluate_rows(&plan.metrics, &scores, &labels, &grouping(set)?, interrupt)?;
+        check_labels(&plan.metrics, set, interrupt)?;
     }
     Ok(())
 }
@@ -307,33 +301,4 @@ fn draw_weights(net: &mut Net, seed: u64) {
     for (value, weight) in net.weights[shape.output][..last].iter_mut().enumerate() {
         *weight = draw(shape.blocks.len(), value, reach);
     }
-}
-
-fn notes(params: &Params, epochs: usize) -> Vec<(&'static str, String)> {
-    let optimiser = match params.optimiser {
-        Optimiser::Sgd => "sgd",
-        Optimiser::Adam => "adam",
-    };
-    let schedule = match params.schedule {
-        Schedule::Constant => "constant",
-        Schedule::Linear => "linear",
-    };
-    let inputs = match params.inputs {
-        Inputs::Plain => "plain",
-        Inputs::Log => "log",
-        Inputs::Auto => "auto",
-    };
-    let hidden: Vec<String> = params.hidden.iter().map(usize::to_string).collect();
-    vec![
-        ("trainer", "net".to_owned()),
-        ("hidden", hidden.join(" ")),
-        ("epochs", epochs.to_string()),
-        ("learning_rate", params.learning_rate.to_string()),
-        ("optimiser", optimiser.to_owned()),
-        ("schedule", schedule.to_owned()),
-        ("batch_queries", params.batch_queries.to_string()),
-        ("inputs", inputs.to_owned()),
-        ("weight_decay", params.weight_decay.to_string()),
-        ("seed", params.seed.to_string()),
-    ]
 }

@@ -7,12 +7,12 @@
 //!
 //! Cost: O(pairs) a round.
 
-use super::tasks::{GradientCall, Query, for_each_query};
-use super::{Objective, State, Target};
+use super::tasks::{Query, for_each_query};
+use super::{GradientCall, Objective};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use crate::queries::Queries;
+use std::ops::Range;
 
 /// One doc of a query is better than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,8 +33,6 @@ pub struct PreferenceNet {
     sigma: f64,
     /// Query by query.
     preferences: Vec<Preference>,
-    /// Where the preferences of each query begin, and the end.
-    offsets: Vec<usize>,
     queries: Queries,
 }
 
@@ -51,12 +49,67 @@ impl PreferenceNet {
             let values = values.then(a.weight.total_cmp(&b.weight));
             (a.better, a.worse).cmp(&(b.better, b.worse)).then(values)
         });
-        let mut offsets = Vec::with_capacity(queries.len() + 1);
-        offsets.extend(queries.ranges().map(|docs| {
-            preferences.partition_point(|preference| (preference.better as usize) < docs.start)
-        }));
-        offsets.push(preferences.len());
-        Ok(Self { sigma, preferences, offsets, queries: queries.clone() })
+        Ok(Self { sigma, preferences, queries: queries.clone() })
+    }
+
+    /// The objective for preferences between the caller's rows; `rows` has that of each doc.
+    pub(crate) fn of_rows(
+        by_row: &[Preference],
+        rows: &[u32],
+        queries: &Queries,
+        sigma: f64,
+    ) -> Result<Self> {
+        let mut doc_of = vec![0u32; rows.len()];
+        for (doc, &row) in rows.iter().enumerate() {
+            doc_of[row as usize] = doc as u32;
+        }
+        let of_docs = |(at, preference): (usize, &Preference)| {
+            let Preference { better, worse, .. } = *preference;
+            let doc = |row: u32| {
+                doc_of.get(row as usize).copied().ok_or_else(|| {
+                    Error::data("preference.doc", format!("a row of preferences[{at}]"))
+                        .got(row)
+                        .expected(format!("a number below {}, the number of rows", rows.len()))
+                })
+            };
+            let docs = [doc(better)?, doc(worse)?];
+            let [query, other] = docs.map(|doc| queries.of_doc(doc as usize));
+            if query == other && better != worse {
+                return Ok(Preference { better: docs[0], worse: docs[1], ..*preference });
+            }
+            Err(Error::data("preference.pair", format!("the rows of preferences[{at}]"))
+                .got(format!("{better} and {worse}"))
+                .expected("two rows of one query"))
+        };
+        let preferences: Vec<Preference> =
+            by_row.iter().enumerate().map(of_docs).collect::<Result<_>>()?;
+        Self::new(&preferences, queries, sigma)
+    }
+
+    /// The objective for a batch: the queries `numbers`, whose docs are `docs` of the batch.
+    pub(crate) fn of_batch(&self, numbers: &[u32], docs: &Queries) -> Self {
+        let mut preferences = Vec::new();
+        for (&number, docs) in numbers.iter().zip(docs.ranges()) {
+            let start = self.queries.range(number as usize).start;
+            let moved = |doc: u32| (doc as usize - start + docs.start) as u32;
+            preferences.extend(self.of_query(number as usize).iter().map(|preference| {
+                let Preference { better, worse, .. } = *preference;
+                Preference { better: moved(better), worse: moved(worse), ..*preference }
+            }));
+        }
+        Self { sigma: self.sigma, preferences, queries: docs.clone() }
+    }
+
+    /// The preferences of a query.
+    pub(crate) fn of_query(&self, query: usize) -> &[Preference] {
+        let Range { start, end } = self.queries.range(query);
+        let before = |doc| self.preferences.partition_point(|pair| (pair.better as usize) < doc);
+        &self.preferences[before(start)..before(end)]
+    }
+
+    /// All preferences, query by query.
+    pub(crate) fn preferences(&self) -> &[Preference] {
+        &self.preferences
     }
 }
 
@@ -94,13 +147,8 @@ fn check(at: usize, preference: &Preference, queries: &Queries) -> Result<()> {
 }
 
 impl Objective for PreferenceNet {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        let target = call.target;
         if target.queries != &self.queries {
             return Err(Error::data("preference.queries", "the preferences are of other queries")
                 .got(format!("{} docs", target.queries.num_docs()))
@@ -110,13 +158,7 @@ impl Objective for PreferenceNet {
             self.query(sums, query, gradients)
         };
         let cost = |docs: usize| 100 * docs as u64;
-        let call = GradientCall { target, state: &state, interrupt };
-        for_each_query(call, gradients, cost, Vec::new, one)
-    }
-
-    /// Labels play no part.
-    fn needs_pairs(&self) -> bool {
-        false
+        for_each_query(call, gradients, cost, one)
     }
 }
 
@@ -131,8 +173,7 @@ impl PreferenceNet {
         sums.clear();
         sums.resize(gradients.len(), [0.0; 2]);
         let start = self.queries.range(query.number).start;
-        let pairs = self.offsets[query.number]..self.offsets[query.number + 1];
-        for preference in &self.preferences[pairs] {
+        for preference in self.of_query(query.number) {
             let [a, b] = [preference.better, preference.worse].map(|doc| doc as usize - start);
             let o = self.sigma * (query.scores[a] - query.scores[b]);
             // Without cancellation.
@@ -145,9 +186,6 @@ impl PreferenceNet {
             sums[a] = [sums[a][0] + grad, sums[a][1] + hess];
             sums[b] = [sums[b][0] - grad, sums[b][1] + hess];
         }
-        for (doc, (gradient, [grad, hess])) in gradients.iter_mut().zip(sums).enumerate() {
-            *gradient = query.gradient(doc, *grad, *hess)?;
-        }
-        Ok(())
+        query.write(sums, [1.0; 2], gradients)
     }
 }

@@ -1,11 +1,62 @@
-//! NumPy arrays as slices of the core, without conversions or copies.
+//! NumPy arrays as arguments and results of the core, and tables as slices without conversions.
 
-use super::errors::to_python;
 use crate::binning::CellSource;
 use crate::data::{ColumnTable, MissingPolicy, StridedTable, TableColumn};
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use crate::error::Result;
+use numpy::{
+    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods, ToPyArray,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use std::convert::Infallible;
+
+/// A copy of an array: Python may change the original while the core uses it.
+pub(super) struct ArrayArg<T>(pub(super) Vec<T>);
+
+impl<'py, T: Element + Copy> FromPyObject<'_, 'py> for ArrayArg<T> {
+    type Error = PyErr;
+
+    fn extract(array: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Self(array.extract::<PyReadonlyArray1<'py, T>>()?.as_array().to_vec()))
+    }
+}
+
+/// Numbers that become an array.
+pub(super) struct NewArray<T>(pub(super) Vec<T>);
+
+impl<'py, T: Element + Copy> IntoPyObject<'py> for NewArray<T> {
+    type Target = PyArray1<T>;
+    type Output = Bound<'py, Self::Target>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
+        Ok(self.0.to_pyarray(py))
+    }
+}
+
+/// Numbers that become an array with that shape.
+pub(super) struct NewMatrix<T>(pub(super) Vec<T>, pub(super) [usize; 2]);
+
+impl<'py, T: Element + Copy> IntoPyObject<'py> for NewMatrix<T> {
+    type Target = PyArray2<T>;
+    type Output = Bound<'py, Self::Target>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        PyArray1::from_vec(py, self.0).reshape(self.1)
+    }
+}
+
+/// A dictionary of some fields of a struct, by their names.
+macro_rules! fields_of {
+    ($py:expr, $from:expr, $($field:ident)+) => {{
+        let fields = PyDict::new($py);
+        $(fields.set_item(stringify!($field), $from.$field)?;)+
+        fields
+    }};
+}
+pub(super) use fields_of;
 
 /// A feature table: one array of two dimensions, or a list of columns.
 #[derive(FromPyObject)]
@@ -32,9 +83,9 @@ pub(super) struct ReadArgs {
 
 impl ReadArgs {
     /// Which values are missing.
-    pub(super) fn policy(&self, py: Python<'_>) -> PyResult<MissingPolicy> {
-        let infinite = self.infinite.parse().map_err(|error| to_python(py, &error))?;
-        Ok(MissingPolicy { missing: self.missing.filter(|m| !m.is_nan()), infinite })
+    pub(super) fn policy(&self) -> Result<MissingPolicy> {
+        let missing = self.missing.filter(|missing| !missing.is_nan());
+        Ok(MissingPolicy { missing, infinite: self.infinite.parse()? })
     }
 }
 
@@ -46,25 +97,20 @@ macro_rules! strided {
         Ok(if array.is_c_contiguous() {
             Box::new(StridedTable::by_row(values, num_features, $policy))
         } else {
-            Box::new(StridedTable::by_column(values, num_features, $policy))
+            Box::new(ColumnTable::by_column(values, num_features, $policy))
         })
     }};
 }
 
 impl TableArg<'_> {
     /// The table as the core reads it.
-    pub(super) fn cells(
-        &self,
-        py: Python<'_>,
-        policy: MissingPolicy,
-    ) -> PyResult<Box<dyn CellSource + Send + '_>> {
+    pub(super) fn cells(&self, policy: MissingPolicy) -> PyResult<Box<dyn CellSource + Send + '_>> {
         match self {
             Self::F32(array) => strided!(array, policy),
             Self::F64(array) => strided!(array, policy),
             Self::Columns(arrays) => {
                 let columns = arrays.iter().map(ColumnArg::column).collect::<PyResult<_>>()?;
-                let columns = ColumnTable::new(columns, policy);
-                Ok(Box::new(columns.map_err(|error| to_python(py, &error))?))
+                Ok(Box::new(ColumnTable::new(columns, policy)?))
             }
         }
     }
@@ -82,11 +128,4 @@ impl ColumnArg<'_> {
 
 fn not_contiguous() -> PyErr {
     PyTypeError::new_err("an array must be contiguous, in C or Fortran order")
-}
-
-/// A copy of an optional array: Python may change the original while the core uses it.
-pub(super) fn copied<T: numpy::Element + Copy>(
-    array: Option<&PyReadonlyArray1<'_, T>>,
-) -> Option<Vec<T>> {
-    array.map(|values| values.as_array().to_vec())
 }

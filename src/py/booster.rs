@@ -1,8 +1,7 @@
 //! Models for Python.
 
-use super::arrays::{ReadArgs, TableArg};
+use super::arrays::{ArrayArg, NewArray, NewMatrix, ReadArgs, TableArg};
 use super::dataset::{PyBinning, PyDataset, QueryArg};
-use super::errors::to_python;
 use super::gil::{attached, detached, detached_inline};
 use super::metrics::MetricArgs;
 use super::params::parsed;
@@ -13,12 +12,12 @@ use crate::boosting::{
     ReweighOptions, TrainingLoss, binning_of, merged, permutation_importance, refit, reweigh,
     score_above, score_dataset,
 };
-use crate::error::Error;
+use crate::error::Result;
 use crate::model::{Child, Explainer, Model, Part, Scorer, Split, write_whole};
 use crate::settings::RefitTrainOptions;
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -48,7 +47,7 @@ impl PyBooster {
         self.scorer.get_or_init(|| self.inner.scorer())
     }
 
-    fn explainer(&self) -> Result<&Explainer, Error> {
+    fn explainer(&self) -> Result<&Explainer> {
         if let Some(made) = self.explainer.get() {
             return Ok(made);
         }
@@ -64,21 +63,21 @@ impl PyBooster {
 #[pymethods]
 impl PyBooster {
     #[staticmethod]
-    fn from_text(py: Python<'_>, text: &str) -> PyResult<Self> {
-        detached(py, Some(1), |_| Model::from_any(text.as_bytes())).map(Self::of)
+    fn from_text(text: &str) -> PyResult<Self> {
+        detached(Some(1), |_| Model::from_any(text.as_bytes())).map(Self::of)
     }
 
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, Some(1), |_| Model::load_any(&path)).map(Self::of)
+    fn load(path: PathBuf) -> PyResult<Self> {
+        detached(Some(1), |_| Model::load_any(&path)).map(Self::of)
     }
 
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, Some(1), |_| self.inner.save(&path))
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        detached(Some(1), |_| self.inner.save(&path))
     }
 
-    fn to_text(&self, py: Python<'_>) -> PyResult<String> {
-        detached(py, Some(1), |_| Ok(self.inner.to_text()))
+    fn to_text(&self) -> PyResult<String> {
+        detached(Some(1), |_| Ok(self.inner.to_text()))
     }
 
     /// The model as a file of another library, written to `path` too if there is one.
@@ -88,7 +87,7 @@ impl PyBooster {
         library: &str,
         path: Option<PathBuf>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = detached(py, Some(1), |_| {
+        let bytes = detached(Some(1), |_| {
             let bytes = self.inner.to_foreign(library)?;
             path.map_or(Ok(()), |path| write_whole(path, &bytes))?;
             Ok(bytes)
@@ -113,31 +112,23 @@ impl PyBooster {
 
     /// The label of each class.
     #[getter]
-    fn classes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        let labels = self.inner.classes()?.classes().map(|class| class.label);
-        Some(labels.collect::<Vec<_>>().to_pyarray(py))
+    fn classes(&self) -> Option<NewArray<f64>> {
+        Some(NewArray(self.inner.classes()?.classes().map(|class| class.label).collect()))
     }
 
     /// The probability of each class for each row.
-    fn probabilities<'py>(
-        &self,
-        py: Python<'py>,
-        block: TableArg<'_>,
-        reading: ReadArgs,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let policy = reading.policy(py)?;
-        let raw = RawTable::of(&block)?;
-        let (values, width) = detached(py, reading.num_threads, |interrupt| {
+    fn probabilities(&self, block: TableArg<'_>, reading: ReadArgs) -> PyResult<NewMatrix<f64>> {
+        let raw = RawTable::of(&block, &reading)?;
+        let (values, width) = detached(reading.num_threads, |interrupt| {
             let scorer = self.inner.class_scorer()?;
-            Ok((raw.work(&scorer, policy, interrupt)?, scorer.classes().len()))
+            Ok((raw.work(&scorer, None, interrupt)?, scorer.classes().len()))
         })?;
-        values.to_pyarray(py).reshape([raw.num_rows(), width])
+        Ok(NewMatrix(values, [raw.num_rows(), width]))
     }
 
     /// The same classes with other gains.
-    fn with_gains(&self, py: Python<'_>, gains: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
-        let gains = gains.as_slice()?;
-        Model::with_gains(&self.inner, gains).map(Self::of).map_err(|error| to_python(py, &error))
+    fn with_gains(&self, gains: ArrayArg<f64>) -> PyResult<Self> {
+        Ok(Self::of(Model::with_gains(&self.inner, &gains.0)?))
     }
 
     #[getter]
@@ -167,48 +158,41 @@ impl PyBooster {
     }
 
     /// The names of the categories of each feature whose categories have names.
-    fn category_names(&self) -> std::collections::BTreeMap<u32, Vec<String>> {
+    fn category_names(&self) -> BTreeMap<u32, Vec<String>> {
         self.inner.category_names()
     }
 
     /// The attributes that training has recorded.
-    fn attributes(&self) -> std::collections::BTreeMap<String, String> {
+    fn attributes(&self) -> BTreeMap<String, String> {
         self.inner.attributes().clone()
     }
 
     /// The same model with names for its features, or without.
-    fn named(&self, py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Self> {
+    fn named(&self, names: Option<Vec<String>>) -> PyResult<Self> {
         let mut model = Model::clone(&self.inner);
-        model.set_feature_names(names).map_err(|error| to_python(py, &error))?;
+        model.set_feature_names(names)?;
         Ok(Self::of(model))
     }
 
     /// The weighted sum of models, each with a normalisation of its scores.
     #[staticmethod]
     fn sum(
-        py: Python<'_>,
         boosters: Vec<PyRef<'_, Self>>,
         weights: Vec<f64>,
         normalisations: Vec<NormalisationArg>,
     ) -> PyResult<Self> {
-        let parts = boosters.iter().zip(weights).zip(normalisations);
-        let part =
-            |((booster, weight), normalising): ((&PyRef<'_, Self>, f64), NormalisationArg)| {
-                Ok((weight, Model::clone(&booster.inner), normalising.normalisation()?))
-            };
-        let parts = parts.map(part).collect::<Result<_, Error>>();
-        parts.and_then(merged).map(Self::of).map_err(|error| to_python(py, &error))
+        let models = boosters.iter().map(|booster| Model::clone(&booster.inner));
+        let parts =
+            models.zip(weights).zip(normalisations).map(|((model, weight), normalising)| {
+                Ok((weight, model, normalising.normalisation()?))
+            });
+        Ok(Self::of(merged(parts.collect::<Result<_>>()?)?))
     }
 
     /// A stack of models.
     #[staticmethod]
-    fn stack(
-        py: Python<'_>,
-        rankers: Vec<PyRef<'_, Self>>,
-        stacking: StackArgs<'_>,
-    ) -> PyResult<Self> {
-        let models = rankers.iter().map(|booster| booster.model());
-        stacking.model(models).map(Self::of).map_err(|error| to_python(py, &error))
+    fn stack(rankers: Vec<PyRef<'_, Self>>, stacking: StackArgs<'_>) -> PyResult<Self> {
+        Ok(Self::of(stacking.model(rankers.iter().map(|booster| booster.model()))?))
     }
 
     /// The model of the first trees.
@@ -217,129 +201,104 @@ impl PyBooster {
     }
 
     /// The score of each row.
-    fn score<'py>(
-        &self,
-        py: Python<'py>,
-        block: TableArg<'_>,
-        reading: ReadArgs,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let policy = reading.policy(py)?;
-        let raw = RawTable::of(&block)?;
-        let scores =
-            if raw.num_rows().saturating_mul(self.num_splits.max(100)) <= MAX_ATTACHED_SPLITS {
-                attached(py, || raw.work(self.scorer(), policy, &Interrupt::new()))?
-            } else if raw.is_one_task() && self.scorer().is_short(raw.num_rows()) {
-                detached_inline(py, || raw.work(self.scorer(), policy, &Interrupt::new()))?
-            } else {
-                detached(py, reading.num_threads, |interrupt| {
-                    raw.work(self.scorer(), policy, interrupt)
-                })?
-            };
-        Ok(scores.to_pyarray(py))
+    fn score(&self, block: TableArg<'_>, reading: ReadArgs) -> PyResult<NewArray<f64>> {
+        let raw = RawTable::of(&block, &reading)?;
+        let score = |interrupt: &Interrupt| raw.work(self.scorer(), None, interrupt);
+        let splits = raw.num_rows().saturating_mul(self.num_splits.max(100));
+        Ok(NewArray(if splits <= MAX_ATTACHED_SPLITS {
+            attached(|| score(&Interrupt::new()))?
+        } else if raw.is_one_task() && self.scorer().is_short(raw.num_rows()) {
+            detached_inline(|| score(&Interrupt::new()))?
+        } else {
+            detached(reading.num_threads, score)?
+        }))
     }
 
     /// The score of each row of queries.
-    fn score_queries<'py>(
+    fn score_queries(
         &self,
-        py: Python<'py>,
         block: TableArg<'_>,
         reading: ReadArgs,
-        queries: QueryArg<'_>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let policy = reading.policy(py)?;
-        let raw = RawTable::of(&block)?;
-        let grouping = queries.grouping(raw.num_rows()).map_err(|error| to_python(py, &error))?;
-        let score =
-            |interrupt: &Interrupt| raw.work_queries(self.scorer(), policy, &grouping, interrupt);
-        let scores = if raw.num_rows() < MAX_INLINE_DOCS && self.scorer().is_short(raw.num_rows()) {
-            detached_inline(py, || score(&Interrupt::new()))?
+        queries: QueryArg,
+    ) -> PyResult<NewArray<f64>> {
+        let raw = RawTable::of(&block, &reading)?;
+        let grouping = queries.grouping(raw.num_rows())?;
+        let score = |interrupt: &Interrupt| raw.work(self.scorer(), Some(&grouping), interrupt);
+        let is_short = raw.num_rows() < MAX_INLINE_DOCS && self.scorer().is_short(raw.num_rows());
+        Ok(NewArray(if is_short {
+            detached_inline(|| score(&Interrupt::new()))?
         } else {
-            detached(py, reading.num_threads, score)?
-        };
-        Ok(scores.to_pyarray(py))
+            detached(reading.num_threads, score)?
+        }))
     }
 
     /// The contribution of each feature to the score of each row; the last column is the base value.
     #[pyo3(signature = (block, reading, queries))]
-    fn explain<'py>(
+    fn explain(
         &self,
-        py: Python<'py>,
         block: TableArg<'_>,
         reading: ReadArgs,
-        queries: Option<QueryArg<'_>>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let policy = reading.policy(py)?;
-        let raw = RawTable::of(&block)?;
-        let grouping = queries.map(|queries| queries.grouping(raw.num_rows())).transpose();
-        let grouping = grouping.map_err(|error| to_python(py, &error))?;
-        let values = detached(py, reading.num_threads, |interrupt| match &grouping {
-            Some(grouping) => raw.work_queries(self.explainer()?, policy, grouping, interrupt),
-            None => raw.work(self.explainer()?, policy, interrupt),
+        queries: Option<QueryArg>,
+    ) -> PyResult<NewMatrix<f64>> {
+        let raw = RawTable::of(&block, &reading)?;
+        let grouping = queries.map(|queries| queries.grouping(raw.num_rows())).transpose()?;
+        let values = detached(reading.num_threads, |interrupt| {
+            raw.work(self.explainer()?, grouping.as_ref(), interrupt)
         })?;
-        values.to_pyarray(py).reshape([raw.num_rows(), self.inner.num_features() + 1])
+        Ok(NewMatrix(values, [raw.num_rows(), self.inner.num_features() + 1]))
     }
 
     /// The contribution of each feature to the difference of the scores of two rows.
-    fn contrast<'py>(
-        &self,
-        py: Python<'py>,
-        block: TableArg<'_>,
-        reading: ReadArgs,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let policy = reading.policy(py)?;
-        let raw = RawTable::of(&block)?;
-        let values = detached(py, Some(1), |interrupt| {
-            raw.work(&RowContrast(self.explainer()?), policy, interrupt)
+    fn contrast(&self, block: TableArg<'_>, reading: ReadArgs) -> PyResult<NewArray<f64>> {
+        let raw = RawTable::of(&block, &reading)?;
+        let mut values = detached(Some(1), |interrupt| {
+            raw.work(&RowContrast(self.explainer()?), None, interrupt)
         })?;
-        Ok(values[..self.inner.num_raw_features()].to_pyarray(py))
+        values.truncate(self.inner.num_raw_features());
+        Ok(NewArray(values))
     }
 
     /// The score of each of the caller's rows of a dataset.
-    fn score_dataset<'py>(
+    fn score_dataset(
         &self,
-        py: Python<'py>,
         dataset: &PyDataset,
         num_threads: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    ) -> PyResult<NewArray<f64>> {
         let dataset = &*dataset.inner;
-        let scores = detached(py, num_threads, |interrupt| {
+        let scores = detached(num_threads, |interrupt| {
             Ok(dataset.by_row(&score_dataset(&self.inner, dataset, interrupt)?))
-        })?;
-        Ok(scores.to_pyarray(py))
+        });
+        scores.map(NewArray)
     }
 
     /// The same for a dataset whose base scores are the scores of the model `base`.
-    fn score_above<'py>(
+    fn score_above(
         &self,
-        py: Python<'py>,
         base: &Self,
         dataset: &PyDataset,
         num_threads: Option<usize>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    ) -> PyResult<NewArray<f64>> {
         let dataset = &*dataset.inner;
-        let scores = detached(py, num_threads, |interrupt| {
+        let scores = detached(num_threads, |interrupt| {
             Ok(dataset.by_row(&score_above(&self.inner, &base.inner, dataset, interrupt)?))
-        })?;
-        Ok(scores.to_pyarray(py))
+        });
+        scores.map(NewArray)
     }
 
     /// The features and weights of the model's linear parts that have no normalisation.
-    fn terms<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>) {
+    fn terms(&self) -> (NewArray<u32>, NewArray<f64>) {
         let plain = self.inner.components().iter().filter(|component| component.is_plain());
         let terms = plain.flat_map(|component| match &component.part {
             Part::Linear(linear) => linear.terms(),
             _ => &[],
         });
-        let (features, weights): (Vec<u32>, Vec<f64>) = terms.copied().unzip();
-        (features.to_pyarray(py), weights.to_pyarray(py))
+        let (features, weights) = terms.copied().unzip();
+        (NewArray(features), NewArray(weights))
     }
 
     /// The bins defined by the thresholds of the model.
-    fn binning(&self, py: Python<'_>) -> PyResult<PyBinning> {
-        let binning = detached(py, Some(1), |_| binning_of(&self.inner))?;
+    fn binning(&self) -> PyResult<PyBinning> {
+        let binning = detached(Some(1), |_| binning_of(&self.inner))?;
         Ok(PyBinning { inner: Arc::new(binning) })
     }
 
@@ -347,52 +306,42 @@ impl PyBooster {
     /// dataset and on the held-out set.
     fn reweigh(
         &self,
-        py: Python<'_>,
         sets: (PyRef<'_, PyDataset>, Option<PyRef<'_, PyDataset>>),
         judging: MetricArgs,
         bounds: (f64, f64, usize),
     ) -> PyResult<(Self, Vec<f64>, Vec<f64>)> {
-        let metric = judging.first().map_err(|error| to_python(py, &error))?;
+        let metric = judging.first()?;
         let (from, to, most_passes) = bounds;
         let options = ReweighOptions { metric, from, to, most_passes };
         let (dataset, valid) = (sets.0.inner.clone(), sets.1.map(|valid| valid.inner.clone()));
-        let found = detached(py, judging.num_threads, |interrupt| {
+        let found = detached(judging.num_threads, |interrupt| {
             reweigh(&self.inner, &dataset, valid.as_deref(), &options, interrupt)
         })?;
         Ok((Self::of(found.model), found.history, found.held_out))
     }
 
     /// The model with leaf values fitted anew.
-    fn refit(
-        &self,
-        py: Python<'_>,
-        dataset: &PyDataset,
-        params: &Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
+    fn refit(&self, dataset: &PyDataset, params: &Bound<'_, PyDict>) -> PyResult<Self> {
         let RefitTrainOptions { leaves, loss, labels, run } = parsed(params)?;
-        let loss = loss.options(&labels, Some(&run.metric), run.seed);
-        let loss = loss.and_then(|options| TrainingLoss::new(&options));
-        let loss = loss.map_err(|error| to_python(py, &error))?;
-        let dataset = dataset.inner.clone();
-        detached(py, run.num_threads, |interrupt| {
-            refit(&self.inner, &dataset, &loss, &leaves, interrupt)
-        })
-        .map(Self::of)
+        let loss = TrainingLoss::new(&loss.options(&labels, Some(&run.metric), run.seed)?)?;
+        let refitted = detached(run.num_threads, |interrupt| {
+            refit(&self.inner, &dataset.inner, &loss, &leaves, interrupt)
+        });
+        refitted.map(Self::of)
     }
 
     /// The loss of the metric on a dataset when each feature is shuffled.
-    fn permutation_importance<'py>(
+    fn permutation_importance(
         &self,
-        py: Python<'py>,
         dataset: &PyDataset,
         judging: MetricArgs,
         seed: u64,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let metric = judging.first().map_err(|error| to_python(py, &error))?;
-        let losses = detached(py, judging.num_threads, |interrupt| {
+    ) -> PyResult<NewArray<f64>> {
+        let metric = judging.first()?;
+        let losses = detached(judging.num_threads, |interrupt| {
             permutation_importance(&self.inner, &dataset.inner, &metric, seed, interrupt)
-        })?;
-        Ok(losses.to_pyarray(py))
+        });
+        losses.map(NewArray)
     }
 
     /// The splits and leaves of a tree: lists by the names of their fields.
@@ -425,10 +374,7 @@ impl PyBooster {
     }
 
     /// The loss reduction of all splits on each feature, and their number.
-    fn splits<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
+    fn splits(&self) -> (NewArray<f64>, NewArray<f64>) {
         let num_features = self.inner.num_features();
         let (mut reduction, mut count) = (vec![0.0; num_features], vec![0.0; num_features]);
         for (tree, sets) in self.inner.trees_with_sets() {
@@ -440,6 +386,6 @@ impl PyBooster {
                 count[feature] += 1.0;
             }
         }
-        (reduction.to_pyarray(py), count.to_pyarray(py))
+        (NewArray(reduction), NewArray(count))
     }
 }

@@ -7,17 +7,13 @@
 #![expect(unsafe_code, reason = "memory is lent to Python without a copy")]
 
 use super::dataset::PyDataset;
-use super::errors::to_python;
 use super::gil::detached;
-use crate::distributed::{
-    self, Collective, Communicator, CountingCommunicator, NamedQueries, check_queries,
-};
+use crate::distributed::{self, Collective, Communicator, NamedQueries, check_queries};
 use crate::error::{Error, Result};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTimeoutError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::Arc;
 
 /// That a memory view may be written to: `PyBUF_WRITE` of Python's headers.
 const WRITE: i32 = 0x200;
@@ -105,37 +101,20 @@ impl Communicator for CallbackCommunicator {
             ranks.call_method1("allgather", (own,))?.extract()
         })
     }
-
-    fn broadcast(&self, root: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        self.call(|ranks| {
-            let own = PyBytes::new(ranks.py(), bytes);
-            *bytes = ranks.call_method1("broadcast", (root, own))?.extract()?;
-            Ok(())
-        })
-    }
-
-    fn barrier(&self) -> Result<()> {
-        self.call(|ranks| ranks.call_method0("barrier").map(|_| ()))
-    }
-
-    fn abort(&self, code: i32, message: &str) -> Result<()> {
-        self.call(|ranks| ranks.call_method1("abort", (code, message)).map(|_| ()))
-    }
 }
 
 /// Processes that train together.
 #[pyclass(frozen, name = "Team")]
 pub(super) struct PyTeam {
     pub(super) inner: distributed::WorkerGroup,
-    counting: Arc<CountingCommunicator<CallbackCommunicator>>,
 }
 
 #[pymethods]
 impl PyTeam {
     #[new]
     fn new(ranks: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let counting = Arc::new(CountingCommunicator::new(CallbackCommunicator::new(ranks)?));
-        Ok(Self { inner: distributed::WorkerGroup::new(Box::new(counting.clone())), counting })
+        let comm = Box::new(CallbackCommunicator::new(ranks)?);
+        Ok(Self { inner: distributed::WorkerGroup::new(comm) })
     }
 
     #[getter]
@@ -151,7 +130,7 @@ impl PyTeam {
     /// The number of collectives of this worker, and the bytes that it sent.
     #[getter]
     fn counts(&self) -> (u64, u64) {
-        let counts = self.counting.counts();
+        let counts = self.inner.counts();
         (counts.calls, counts.bytes)
     }
 
@@ -163,26 +142,21 @@ impl PyTeam {
         own: Vec<u8>,
         failure: Option<String>,
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let own = match failure {
-            None => Ok(own),
-            Some(text) => Err(Error::comm("comm.failure", text)),
-        };
+        let own = failure.map_or(Ok(own), |text| Err(Error::comm("comm.failure", text)));
         let call = Collective::at_start("a message of the Python side");
-        let all = detached(py, Some(1), |_| self.inner.gather(call, own))?;
+        let all = detached(Some(1), |_| self.inner.gather(call, own))?;
         Ok(all.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
     }
 
     /// An error on all workers if two shards have a query, or have it with different documents.
     fn check_queries(
         &self,
-        py: Python<'_>,
         dataset: &PyDataset,
         ids: Vec<String>,
         may_overlap: bool,
     ) -> PyResult<()> {
-        let dataset = dataset.inner.clone();
-        detached(py, Some(1), |_| {
-            let queries = NamedQueries { dataset: &dataset, ids: &ids, may_overlap };
+        detached(Some(1), |_| {
+            let queries = NamedQueries { dataset: &dataset.inner, ids: &ids, may_overlap };
             check_queries(&self.inner, &queries)
         })
     }
@@ -191,10 +165,4 @@ impl PyTeam {
 /// The team of an argument; without one, a team of a single process.
 pub(super) fn team_of(team: Option<&Bound<'_, PyTeam>>) -> distributed::WorkerGroup {
     team.map_or_else(distributed::WorkerGroup::default, |team| team.get().inner.clone())
-}
-
-/// The shard of a worker without documents.
-pub(super) fn empty(py: Python<'_>, binning: Arc<crate::binning::Binning>) -> PyResult<PyDataset> {
-    let empty = crate::data::Dataset::empty(binning).map_err(|error| to_python(py, &error))?;
-    Ok(PyDataset { inner: Arc::new(empty) })
 }

@@ -1,6 +1,5 @@
 //! Runs the core's work with or without the GIL, and turns signals and panics into exceptions.
 
-use super::errors::to_python;
 use super::pool;
 use crate::Interrupt;
 use crate::error::{Error, Result};
@@ -14,52 +13,40 @@ use std::time::Duration;
 /// How often the calling thread checks for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Runs `work` on this process's thread pool without the GIL.
+/// Runs `work` on this process's thread pool without the GIL, which the calling thread has.
 ///
 /// The calling thread checks for signals meanwhile: Ctrl-C raises the flag that `work` checks, and
 /// becomes a `KeyboardInterrupt` once `work` has ended. A panic becomes an `InternalError`.
 pub(super) fn detached<T: Send>(
-    py: Python<'_>,
     num_threads: Option<usize>,
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,
 ) -> PyResult<T> {
-    detached_watching(py, num_threads, |_| Ok(()), work)
+    detached_watching(num_threads, |_| Ok(()), work)
 }
 
 /// [`detached`] that calls `watch` some times a second; an exception in it ends the work, too.
 pub(super) fn detached_watching<T: Send>(
-    py: Python<'_>,
     num_threads: Option<usize>,
     watch: impl FnMut(Python<'_>) -> PyResult<()> + Send,
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let pool = pool::get(num_threads).map_err(|error| to_python(py, &error))?;
-    let (outcome, signal) = py.detach(|| run(&pool, watch, work));
-    match signal {
-        Some(signal) => Err(signal),
-        None => outcome.map_err(|error| to_python(py, &error)),
-    }
+    let pool = pool::get(num_threads)?;
+    let (outcome, signal) = Python::attach(|py| py.detach(|| run(&pool, watch, work)));
+    signal.map_or_else(|| Ok(outcome?), Err)
 }
 
 /// Runs `work` on the calling thread with the GIL: for work that takes less time than releasing it.
 ///
 /// The work must not use rayon: outside of our pools it would use rayon's global pool, which does not
 /// survive a fork. A panic becomes an `InternalError`.
-pub(super) fn attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
-    let outcome = catch_unwind(AssertUnwindSafe(work));
-    let outcome = outcome.unwrap_or_else(|panic| Err(from_panic(&*panic)));
-    outcome.map_err(|error| to_python(py, &error))
+pub(super) fn attached<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(from_panic(&*panic)))
 }
 
 /// Runs `work` on the calling thread without the GIL: for work that takes less time than its start on a
 /// pool. Otherwise as [`attached`].
-pub(super) fn detached_inline<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T> + Send,
-) -> PyResult<T> {
-    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    let outcome = outcome.unwrap_or_else(|panic| Err(from_panic(&*panic)));
-    outcome.map_err(|error| to_python(py, &error))
+pub(super) fn detached_inline<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    Python::attach(|py| py.detach(|| attached(work)))
 }
 
 fn run<T: Send>(
@@ -72,9 +59,8 @@ fn run<T: Send>(
     let (done, finished) = sync_channel(1);
     pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&flag)));
             // The receiver lives until this scope ends, so sending cannot fail.
-            let _ = done.send(outcome.unwrap_or_else(|panic| Err(from_panic(&*panic))));
+            let _ = done.send(attached(|| work(&flag)));
         });
         let mut signal = None;
         loop {

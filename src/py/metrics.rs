@@ -2,23 +2,21 @@
 //!
 //! Values come and go in the order in which the caller's queries first appear; NaN is a skipped one.
 
-use super::arrays::copied;
+use super::arrays::{ArrayArg, NewArray};
 use super::dataset::QueryArg;
-use super::errors::to_python;
 use super::gil::detached;
 use crate::error::Result;
 use crate::metric::significance::{self, Resampling};
 use crate::metric::{self, Convention, Gain, Mean, Measure, Metric};
 use crate::objective::ObjectiveKind;
-use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 
 /// Scores and labels of rows, and the query of each: the attributes of a Python object.
 #[derive(FromPyObject)]
-pub(super) struct RankingArgs<'py> {
-    scores: PyReadonlyArray1<'py, f64>,
-    labels: PyReadonlyArray1<'py, f32>,
-    queries: QueryArg<'py>,
+pub(super) struct RankingArgs {
+    scores: ArrayArg<f64>,
+    labels: ArrayArg<f32>,
+    queries: QueryArg,
 }
 
 /// Metrics and their conventions: the attributes of a Python object.
@@ -59,11 +57,8 @@ impl MetricArgs {
     }
 
     /// The metric of that name under the convention.
-    pub(super) fn metric(&self, name: &str) -> Result<Metric> {
-        name.parse::<Metric>()?.with_convention(&self.convention()?)
-    }
-
-    fn convention(&self) -> Result<Convention> {
+    fn metric(&self, name: &str) -> Result<Metric> {
+        let metric = name.parse::<Metric>()?;
         let convention = Convention {
             gain: match &self.gain {
                 GainArg::Name(name) => name.parse()?,
@@ -75,7 +70,7 @@ impl MetricArgs {
             max_label: self.max_label.map(|label| label as f32),
         };
         convention.check()?;
-        Ok(convention)
+        metric.with_convention(&convention)
     }
 }
 
@@ -87,49 +82,44 @@ impl ResamplingArgs {
 
 /// Each metric's name, and its value for each query.
 #[pyfunction]
-pub(super) fn evaluate<'py>(
-    py: Python<'py>,
-    ranked: RankingArgs<'_>,
+pub(super) fn evaluate(
+    ranked: RankingArgs,
     judging: MetricArgs,
-) -> PyResult<Vec<(String, Bound<'py, PyArray1<f64>>)>> {
-    let metrics = judging.metrics().map_err(|error| to_python(py, &error))?;
-    let scores = ranked.scores.as_array().to_vec();
-    let labels = ranked.labels.as_array().to_vec();
-    let grouping = ranked.queries.grouping(labels.len());
-    let grouping = grouping.map_err(|error| to_python(py, &error))?;
-    let values = detached(py, judging.num_threads, |interrupt| {
+) -> PyResult<Vec<(String, NewArray<f64>)>> {
+    let metrics = judging.metrics()?;
+    let RankingArgs { scores: ArrayArg(scores), labels: ArrayArg(labels), queries } = ranked;
+    let grouping = queries.grouping(labels.len())?;
+    let values = detached(judging.num_threads, |interrupt| {
         metric::evaluate_rows(&metrics, &scores, &labels, &grouping, interrupt)
     })?;
-    let named = metrics.iter().zip(values);
-    Ok(named.map(|(metric, values)| (metric.to_string(), values.to_pyarray(py))).collect())
+    let names = metrics.iter().map(ToString::to_string);
+    Ok(names.zip(values.into_iter().map(NewArray)).collect())
 }
 
 /// The mean, the number of queries and how many of them are skipped.
 #[pyfunction]
 pub(super) fn mean(
-    py: Python<'_>,
-    values: PyReadonlyArray1<'_, f64>,
-    weights: Option<PyReadonlyArray1<'_, f64>>,
+    values: ArrayArg<f64>,
+    weights: Option<ArrayArg<f64>>,
     num_threads: Option<usize>,
 ) -> PyResult<(f64, usize, usize)> {
-    let (values, weights) = (values.as_array().to_vec(), copied(weights.as_ref()));
-    let mean = detached(py, num_threads, |_| Mean::of(&values, weights.as_deref()))?;
+    let weights = weights.map(|weights| weights.0);
+    let mean = detached(num_threads, |_| Mean::of(&values.0, weights.as_deref()))?;
     Ok((mean.value, mean.num_queries, mean.num_skipped))
 }
 
 /// The ends of the bootstrap interval of the mean.
 #[pyfunction]
 pub(super) fn bootstrap(
-    py: Python<'_>,
-    values: PyReadonlyArray1<'_, f64>,
-    weights: Option<PyReadonlyArray1<'_, f64>>,
+    values: ArrayArg<f64>,
+    weights: Option<ArrayArg<f64>>,
     level: f64,
     drawing: ResamplingArgs,
 ) -> PyResult<(f64, f64)> {
-    let (values, weights) = (values.as_array().to_vec(), copied(weights.as_ref()));
-    let interval = detached(py, drawing.num_threads, |interrupt| {
+    let weights = weights.map(|weights| weights.0);
+    let interval = detached(drawing.num_threads, |interrupt| {
         let weights = weights.as_deref();
-        significance::bootstrap(&values, weights, level, drawing.resampling(), interrupt)
+        significance::bootstrap(&values.0, weights, level, drawing.resampling(), interrupt)
     })?;
     Ok((interval.low, interval.high))
 }
@@ -137,28 +127,24 @@ pub(super) fn bootstrap(
 /// Student's t, the degrees of freedom and the two-sided p-value of paired differences.
 #[pyfunction]
 pub(super) fn t_test(
-    py: Python<'_>,
-    differences: PyReadonlyArray1<'_, f64>,
+    differences: ArrayArg<f64>,
     num_threads: Option<usize>,
 ) -> PyResult<(f64, usize, f64)> {
-    let differences = differences.as_array().to_vec();
-    let test = detached(py, num_threads, |_| {
-        significance::t_test(&differences, &zeros_like(&differences))
-    })?;
+    let zeros = zeros_like(&differences);
+    let test = detached(num_threads, |_| significance::t_test(&differences.0, &zeros))?;
     Ok((test.t, test.degrees, test.p_value))
 }
 
 /// The two-sided p-value of paired differences under random signs, and whether it is exact.
 #[pyfunction]
 pub(super) fn randomisation_test(
-    py: Python<'_>,
-    differences: PyReadonlyArray1<'_, f64>,
+    differences: ArrayArg<f64>,
     drawing: ResamplingArgs,
 ) -> PyResult<(f64, bool)> {
-    let differences = differences.as_array().to_vec();
-    let test = detached(py, drawing.num_threads, |interrupt| {
-        let zeros = zeros_like(&differences);
-        significance::randomisation_test(&differences, &zeros, drawing.resampling(), interrupt)
+    let zeros = zeros_like(&differences);
+    let test = detached(drawing.num_threads, |interrupt| {
+        let resampling = drawing.resampling();
+        significance::randomisation_test(&differences.0, &zeros, resampling, interrupt)
     })?;
     Ok((test.p_value, test.exact))
 }
@@ -166,14 +152,11 @@ pub(super) fn randomisation_test(
 /// How many differences are above, at and below 0.
 #[pyfunction]
 pub(super) fn tally(
-    py: Python<'_>,
-    differences: PyReadonlyArray1<'_, f64>,
+    differences: ArrayArg<f64>,
     num_threads: Option<usize>,
 ) -> PyResult<(usize, usize, usize)> {
-    let differences = differences.as_array().to_vec();
-    let tally = detached(py, num_threads, |_| {
-        significance::tally(&differences, &zeros_like(&differences))
-    })?;
+    let zeros = zeros_like(&differences);
+    let tally = detached(num_threads, |_| significance::tally(&differences.0, &zeros))?;
     Ok((tally.wins, tally.ties, tally.losses))
 }
 
@@ -192,6 +175,6 @@ pub(super) fn objectives() -> Vec<(&'static str, &'static str, Vec<&'static str>
 }
 
 /// The baseline of differences, which are given as such because they may be weighted.
-fn zeros_like(differences: &[f64]) -> Vec<f64> {
-    vec![0.0; differences.len()]
+fn zeros_like(differences: &ArrayArg<f64>) -> Vec<f64> {
+    vec![0.0; differences.0.len()]
 }

@@ -32,31 +32,22 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _rustrank {
     #[pymodule_export]
-    use super::booster::PyBooster;
-    #[pymodule_export]
-    use super::calibration::calibrated;
-    #[pymodule_export]
-    use super::combine::{combine_rankers, mix, sweep, untied, values_of_weights};
-    #[pymodule_export]
-    use super::comm::PyTeam;
-    #[pymodule_export]
-    use super::dataset::{PyBinning, PyDataset, PyDatasetBuilder, PySampler};
-    #[pymodule_export]
-    use super::gil::num_threads;
-    #[pymodule_export]
-    use super::metrics::{
-        bootstrap, evaluate, mean, measures, objectives, randomisation_test, t_test, tally,
+    use super::{
+        booster::PyBooster,
+        calibration::calibrated,
+        combine::{combine_rankers, mix, sweep, untied, values_of_weights},
+        comm::PyTeam,
+        dataset::{PyBinning, PyDataset, PyDatasetBuilder, PySampler},
+        gil::num_threads,
+        metrics::{
+            bootstrap, evaluate, mean, measures, objectives, randomisation_test, t_test, tally,
+        },
+        neural::{PyRawDataset, net_weights, with_net_weights},
+        params::{checked, schema},
+        rounds::PyTrainer,
+        stack::{derive, normalised},
+        text_files::{inspect_letor, read_labels, read_scores, read_table, read_trec},
     };
-    #[pymodule_export]
-    use super::neural::{PyRawDataset, net_weights, with_net_weights};
-    #[pymodule_export]
-    use super::params::{checked, schema};
-    #[pymodule_export]
-    use super::rounds::PyTrainer;
-    #[pymodule_export]
-    use super::stack::{derive, normalised};
-    #[pymodule_export]
-    use super::text_files::{inspect_letor, read_labels, read_scores, read_table, read_trec};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

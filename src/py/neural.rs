@@ -1,18 +1,17 @@
 //! Nets for Python: raw datasets, the plan of a training, and weights.
 
-use super::arrays::{ReadArgs, TableArg};
+use super::arrays::{ArrayArg, NewArray, ReadArgs, TableArg};
 use super::booster::PyBooster;
 use super::dataset::RowArgs;
-use super::errors::to_python;
 use super::gil::detached;
 use super::trainer::Preferences;
+use crate::Metric;
 use crate::data;
 use crate::error::{Error, Result};
 use crate::model::{Component, Mlp, Model, Part};
 use crate::neural::{NetLoss, NetPlan, Restarts};
 use crate::rounds::{EarlyStopping, RawEvaluationSet};
-use crate::settings::NetTrainOptions;
-use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
+use crate::settings::{LabelOptions, NetTrainOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Mutex, PoisonError};
@@ -26,15 +25,9 @@ pub(super) struct PyRawDataset {
 #[pymethods]
 impl PyRawDataset {
     #[new]
-    fn new(
-        py: Python<'_>,
-        block: TableArg<'_>,
-        rows: RowArgs<'_>,
-        reading: ReadArgs,
-    ) -> PyResult<Self> {
-        let cells = block.cells(py, reading.policy(py)?)?;
-        let rows = rows.copied().map_err(|error| to_python(py, &error))?;
-        let inner = detached(py, reading.num_threads, |interrupt| {
+    fn new(block: TableArg<'_>, rows: RowArgs, reading: ReadArgs) -> PyResult<Self> {
+        let (cells, rows) = (block.cells(reading.policy()?)?, rows.data()?);
+        let inner = detached(reading.num_threads, |interrupt| {
             data::RawDataset::new(&*cells, rows, interrupt)
         })?;
         Ok(Self { inner: Mutex::new(Some(inner)) })
@@ -48,14 +41,27 @@ impl PyRawDataset {
     }
 }
 
-/// Takes the data of evaluation sets.
-pub(super) fn evaluation_sets(
+/// What is evaluated after each round: sets, metrics, and after how many rounds without a new best
+/// value training ends.
+pub(super) type EvaluationPlan = (Vec<RawEvaluationSet>, Vec<Metric>, Option<EarlyStopping>);
+
+/// Takes the data of evaluation sets; without any, nothing is evaluated.
+pub(super) fn evaluation_plan(
     sets: &[(String, Py<PyRawDataset>)],
-) -> Result<Vec<RawEvaluationSet>> {
+    metrics: &[String],
+    labels: &LabelOptions,
+    patience: Option<usize>,
+) -> Result<EvaluationPlan> {
     let taken = |(name, set): &(String, Py<PyRawDataset>)| {
         Ok(RawEvaluationSet { name: name.clone(), data: set.get().take()? })
     };
-    sets.iter().map(taken).collect()
+    let taken = sets.iter().map(taken).collect::<Result<Vec<_>>>()?;
+    if taken.is_empty() {
+        return Ok((taken, Vec::new(), None));
+    }
+    let metrics = metrics.iter().map(|name| labels.metric(name)).collect::<Result<_>>()?;
+    let patience = patience.map(|rounds| EarlyStopping { rounds, set: 0, metric: 0 });
+    Ok((taken, metrics, patience))
 }
 
 /// Everything but the data: the attributes of a Python object.
@@ -70,25 +76,17 @@ pub(super) struct NetPlanArgs<'py> {
 impl NetPlanArgs<'_> {
     /// The plan as the core takes it.
     pub(super) fn plan(&self, options: NetTrainOptions) -> Result<NetPlan> {
-        let NetTrainOptions { net, run, loss, labels } = options;
+        let NetTrainOptions { net: params, run, loss, labels } = options;
         let loss = if let Some(preferences) = &self.preferences {
             NetLoss::of_preferences(preferences.listed(), loss.sigma)
         } else {
             let first = self.metrics.first().map(String::as_str);
-            let options = loss.options(&labels, first, net.seed)?;
-            NetLoss::new(options.kind, options.lambda)?
+            NetLoss::new(loss.options(&labels, first, params.seed)?)?
         };
-        let evaluation_sets = evaluation_sets(&self.valid)?;
-        let metrics = self.metrics.iter().filter(|_| !evaluation_sets.is_empty());
-        let patience = |rounds| EarlyStopping { rounds, set: 0, metric: 0 };
-        Ok(NetPlan {
-            params: net,
-            loss,
-            metrics: metrics.map(|name| labels.metric(name)).collect::<Result<_>>()?,
-            patience: run.patience.filter(|_| !evaluation_sets.is_empty()).map(patience),
-            restarts: Restarts { most: run.restarts, factor: run.restart_factor },
-            evaluation_sets,
-        })
+        let (evaluation_sets, metrics, patience) =
+            evaluation_plan(&self.valid, &self.metrics, &labels, run.patience)?;
+        let restarts = Restarts { most: run.restarts, factor: run.restart_factor };
+        Ok(NetPlan { params, loss, evaluation_sets, metrics, patience, restarts })
     }
 }
 
@@ -102,30 +100,20 @@ fn only_net(model: &Model) -> Result<(&Component, &Mlp)> {
 
 /// All weights of a net: of each layer the biases, then the weights.
 #[pyfunction]
-pub(super) fn net_weights<'py>(
-    py: Python<'py>,
-    booster: &PyBooster,
-) -> PyResult<Bound<'py, PyArray1<f32>>> {
-    let (_, mlp) = only_net(booster.model()).map_err(|error| to_python(py, &error))?;
-    Ok(mlp.weights().to_pyarray(py))
+pub(super) fn net_weights(booster: &PyBooster) -> PyResult<NewArray<f32>> {
+    let (_, mlp) = only_net(booster.model())?;
+    Ok(NewArray(mlp.weights()))
 }
 
 /// The same net with other weights.
 #[pyfunction]
-pub(super) fn with_net_weights(
-    py: Python<'_>,
-    booster: &PyBooster,
-    weights: PyReadonlyArray1<'_, f32>,
-) -> PyResult<PyBooster> {
-    let made = || {
-        let model = booster.model();
-        let (component, mlp) = only_net(model)?;
-        let part = Part::Mlp(mlp.with_weights(&weights.as_array().to_vec())?);
-        let mut other = Model::new(model.num_features());
-        other.set_feature_names(model.feature_names().map(<[String]>::to_vec))?;
-        other.set_intercept(model.intercept())?;
-        other.add(Component { part, ..component.clone() })?;
-        Ok(PyBooster::of(other))
-    };
-    made().map_err(|error: Error| to_python(py, &error))
+pub(super) fn with_net_weights(booster: &PyBooster, weights: ArrayArg<f32>) -> PyResult<PyBooster> {
+    let model = booster.model();
+    let (component, mlp) = only_net(model)?;
+    let part = Part::Mlp(mlp.with_weights(&weights.0)?);
+    let mut other = Model::new(model.num_features());
+    other.set_feature_names(model.feature_names().map(<[String]>::to_vec))?;
+    other.set_intercept(model.intercept())?;
+    other.add(Component { part, ..component.clone() })?;
+    Ok(PyBooster::of(other))
 }

@@ -1,6 +1,5 @@
 //! Parameters for Python: the schema of each kind of training, and mappings of what a caller gave.
 
-use super::errors::to_python;
 use crate::error::Error;
 use crate::schema::{ParamKind, ParamValue, Parameter, Parameters};
 use crate::settings::{
@@ -13,17 +12,15 @@ use std::collections::BTreeMap;
 
 /// The parameters of a mapping from names to values, with defaults for those that it does not have.
 pub(super) fn parsed<P: Parameters>(given: &Bound<'_, PyDict>) -> PyResult<P> {
-    let py = given.py();
     let mut params = P::default();
     let schema = P::schema();
     for (name, value) in given {
         let name: String = name.extract()?;
-        let known = schema.iter().find(|known| known.name == name).ok_or_else(|| {
-            to_python(py, &Error::internal(format!("there is no parameter {name}")))
-        })?;
+        let known = schema.iter().find(|known| known.name == name);
+        let known =
+            known.ok_or_else(|| Error::internal(format!("there is no parameter {name}")))?;
         if !is_foreign(known) {
-            let value = read(&value)?;
-            params.set(&name, &value).map_err(|error| to_python(py, &error))?;
+            params.set(&name, &read(&value)?)?;
         }
     }
     Ok(params)
@@ -73,7 +70,7 @@ fn written<'py>(py: Python<'py>, value: &ParamValue) -> PyResult<Bound<'py, PyAn
 
 fn checked_as<'py, P: Parameters>(given: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
     let (py, params) = (given.py(), parsed::<P>(given)?);
-    params.check_ranges().map_err(|error| to_python(py, &error))?;
+    params.check_ranges()?;
     let all = PyDict::new(py);
     for (parameter, (name, value)) in P::schema().iter().zip(params.values()) {
         match given.get_item(name)? {
@@ -100,7 +97,7 @@ pub(super) fn checked<'py>(
 
 /// What is known of the parameters of each kind of training, and the values of presets, as JSON.
 #[pyfunction]
-pub(super) fn schema(py: Python<'_>) -> PyResult<String> {
+pub(super) fn schema() -> PyResult<String> {
     let values = |preset: &Preset| (preset.name(), BTreeMap::from_iter(preset.values()));
     let all = Schema {
         trainings: BTreeMap::from([
@@ -111,7 +108,7 @@ pub(super) fn schema(py: Python<'_>) -> PyResult<String> {
         ]),
         presets: Preset::ALL.iter().map(values).collect(),
     };
-    serde_json::to_string(&all).map_err(|error| to_python(py, &Error::internal(error.to_string())))
+    Ok(serde_json::to_string(&all).map_err(|error| Error::internal(error.to_string()))?)
 }
 
 #[derive(Serialize)]

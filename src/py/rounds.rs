@@ -4,7 +4,6 @@ use super::booster::PyBooster;
 use super::callables::Raised;
 use super::comm::{PyTeam, team_of};
 use super::dataset::PyDataset;
-use super::errors::to_python;
 use super::features::FeaturePlanArgs;
 use super::gil::detached;
 use super::neural::{NetPlanArgs, PyRawDataset};
@@ -53,7 +52,6 @@ impl PyTrainer {
     #[staticmethod]
     #[pyo3(signature = (dataset, planned, team=None))]
     fn trees(
-        py: Python<'_>,
         dataset: &PyDataset,
         planned: Planned<'_>,
         team: Option<&Bound<'_, PyTeam>>,
@@ -61,13 +59,11 @@ impl PyTrainer {
         let options: TrainOptions = parsed(&planned.params)?;
         let training = DistributedTraining { group: team_of(team), mode: options.workers.mode };
         let (raised, dataset) = (Raised::default(), dataset.inner.clone());
-        let plan = planned.plan(&options, &dataset, &raised);
-        let plan = plan.map_err(|error| to_python(py, &error))?;
         let checkpoint = planned.checkpoint();
+        let plan = planned.plan(&options, &dataset, &raised)?;
         let num_threads = options.run.num_threads;
-        let made = detached(py, num_threads, |interrupt| match checkpoint {
-            Some(model) => training.resume(dataset, plan, model, interrupt),
-            None => training.trainer(dataset, plan, interrupt),
+        let made = detached(num_threads, |interrupt| {
+            training.trainer(dataset, plan, checkpoint, interrupt)
         });
         let training = Training::Trees(Box::new(made.map_err(|error| raised.or(error))?));
         Ok(Self { inner: Mutex::new(training), raised, num_threads })
@@ -75,71 +71,65 @@ impl PyTrainer {
 
     /// A training of `LambdaBoost`.
     #[staticmethod]
-    fn features(
-        py: Python<'_>,
-        dataset: &PyRawDataset,
-        planned: FeaturePlanArgs<'_>,
-    ) -> PyResult<Self> {
+    fn features(dataset: &PyRawDataset, planned: FeaturePlanArgs<'_>) -> PyResult<Self> {
         let options: FeatureTrainOptions = parsed(&planned.params)?;
-        let plan = planned.plan(&options).map_err(|error| to_python(py, &error))?;
-        let data = dataset.take().map_err(|error| to_python(py, &error))?;
+        let (plan, data) = (planned.plan(&options)?, dataset.take()?);
         let num_threads = options.rounds.num_threads;
         let made =
-            detached(py, num_threads, |interrupt| LambdaBoostTrainer::new(data, plan, interrupt))?;
-        Ok(Self::of(Training::Features(Box::new(made)), num_threads))
+            detached(num_threads, |interrupt| LambdaBoostTrainer::new(data, plan, interrupt));
+        Ok(Self::of(Training::Features(Box::new(made?)), num_threads))
     }
 
     /// A training of a net.
     #[staticmethod]
-    fn net(py: Python<'_>, dataset: &PyRawDataset, planned: NetPlanArgs<'_>) -> PyResult<Self> {
+    fn net(dataset: &PyRawDataset, planned: NetPlanArgs<'_>) -> PyResult<Self> {
         let options: NetTrainOptions = parsed(&planned.params)?;
         let num_threads = options.run.num_threads;
-        let plan = planned.plan(options).map_err(|error| to_python(py, &error))?;
-        let data = dataset.take().map_err(|error| to_python(py, &error))?;
-        let made = detached(py, num_threads, |interrupt| NetTrainer::new(data, plan, interrupt))?;
-        Ok(Self::of(Training::Net(Box::new(made)), num_threads))
+        let (plan, data) = (planned.plan(options)?, dataset.take()?);
+        let made = detached(num_threads, |interrupt| NetTrainer::new(data, plan, interrupt));
+        Ok(Self::of(Training::Net(Box::new(made?)), num_threads))
     }
 
     /// Learns the next round; None once training has ended.
-    fn next_round(&self, py: Python<'_>) -> PyResult<Option<RoundFacts>> {
+    fn next_round(&self) -> PyResult<Option<RoundFacts>> {
         let round =
-            detached(py, self.num_threads, |interrupt| self.lock()?.driver().next_round(interrupt));
+            detached(self.num_threads, |interrupt| self.lock()?.driver().next_round(interrupt));
         let round = round.map_err(|error| self.raised.or(error))?;
         Ok(round.map(|round| (round.number, round.values, round.is_best, round.num_leaves)))
     }
 
     /// Undoes the latest round.
-    fn take_back(&self, py: Python<'_>) -> PyResult<()> {
-        self.look(py, |training| training.driver().take_back())
+    fn take_back(&self) -> PyResult<()> {
+        self.look(|training| training.driver().take_back())
     }
 
     /// The model as it was after so many rounds.
-    fn booster_at(&self, py: Python<'_>, rounds: usize) -> PyResult<PyBooster> {
-        self.look(py, |training| training.driver().model_at(rounds)).map(PyBooster::of)
+    fn booster_at(&self, rounds: usize) -> PyResult<PyBooster> {
+        self.look(|training| training.driver().model_at(rounds)).map(PyBooster::of)
     }
 
     /// The model so far, with what is needed to go on from it.
-    fn checkpoint(&self, py: Python<'_>) -> PyResult<PyBooster> {
-        self.look(py, |training| match training {
+    fn checkpoint(&self) -> PyResult<PyBooster> {
+        self.look(|training| match training {
             Training::Trees(trainer) => Ok(PyBooster::of(trainer.checkpoint())),
             _ => Err(Error::internal("only a training of trees has checkpoints")),
         })
     }
 
     /// The set and the metric of each value of a round.
-    fn names(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+    fn names(&self) -> PyResult<Vec<(String, String)>> {
         let owned = |(set, metric): (&str, &str)| (set.to_owned(), metric.to_owned());
-        self.look(py, |training| Ok(training.driver().names().map(owned).collect()))
+        self.look(|training| Ok(training.driver().names().map(owned).collect()))
     }
 
     /// The values of each round.
-    fn history(&self, py: Python<'_>) -> PyResult<Vec<Vec<f64>>> {
-        self.look(py, |training| Ok(training.driver().history().to_vec()))
+    fn history(&self) -> PyResult<Vec<Vec<f64>>> {
+        self.look(|training| Ok(training.driver().history().to_vec()))
     }
 
     /// The feature of each round of `LambdaBoost`, and the weight that was added to it.
-    fn path(&self, py: Python<'_>) -> PyResult<Vec<(u32, f64)>> {
-        self.look(py, |training| match training {
+    fn path(&self) -> PyResult<Vec<(u32, f64)>> {
+        self.look(|training| match training {
             Training::Features(trainer) => Ok(trainer.path().to_vec()),
             _ => Err(Error::internal("only LambdaBoost has a path")),
         })
@@ -147,8 +137,8 @@ impl PyTrainer {
 
     /// How often the training of a net was restarted from the best weights.
     #[getter]
-    fn num_restarts(&self, py: Python<'_>) -> PyResult<usize> {
-        self.look(py, |training| match training {
+    fn num_restarts(&self) -> PyResult<usize> {
+        self.look(|training| match training {
             Training::Net(trainer) => Ok(trainer.num_restarts()),
             _ => Err(Error::internal("only the training of a net restarts")),
         })
@@ -156,31 +146,31 @@ impl PyTrainer {
 
     /// The number of rounds of the model so far, including those of the base model.
     #[getter]
-    fn num_rounds(&self, py: Python<'_>) -> PyResult<usize> {
-        self.look(py, |training| Ok(training.driver().num_rounds()))
+    fn num_rounds(&self) -> PyResult<usize> {
+        self.look(|training| Ok(training.driver().num_rounds()))
     }
 
     /// The most rounds of this training.
     #[getter]
-    fn max_rounds(&self, py: Python<'_>) -> PyResult<usize> {
-        self.look(py, |training| Ok(training.driver().max_rounds()))
+    fn max_rounds(&self) -> PyResult<usize> {
+        self.look(|training| Ok(training.driver().max_rounds()))
     }
 
     /// The number of rounds with the best value; None without early stopping.
     #[getter]
-    fn best_round(&self, py: Python<'_>) -> PyResult<Option<usize>> {
-        self.look(py, |training| Ok(training.driver().best_round()))
+    fn best_round(&self) -> PyResult<Option<usize>> {
+        self.look(|training| Ok(training.driver().best_round()))
     }
 
     /// Why training has ended, if it has: "done", "patience" or "nothing".
     #[getter]
-    fn end(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+    fn end(&self) -> PyResult<Option<&'static str>> {
         let name = |end| match end {
             StopReason::Done => "done",
             StopReason::EarlyStopping => "patience",
             StopReason::Nothing => "nothing",
         };
-        self.look(py, |training| Ok(training.driver().end().map(name)))
+        self.look(|training| Ok(training.driver().end().map(name)))
     }
 }
 
@@ -201,13 +191,7 @@ impl PyTrainer {
         }
     }
 
-    fn look<T>(
-        &self,
-        py: Python<'_>,
-        take: impl FnOnce(&mut Training) -> Result<T>,
-    ) -> PyResult<T> {
-        self.lock()
-            .and_then(|mut training| take(&mut training))
-            .map_err(|error| to_python(py, &error))
+    fn look<T>(&self, take: impl FnOnce(&mut Training) -> Result<T>) -> PyResult<T> {
+        Ok(take(&mut *self.lock()?)?)
     }
 }

@@ -1,15 +1,14 @@
 //! Normalised scores, and stacks of models, for Python.
 
+use super::arrays::{ArrayArg, NewArray, NewMatrix};
 use super::booster::PyBooster;
 use super::dataset::QueryArg;
-use super::errors::to_python;
 use super::gil::detached;
 use crate::Grouping;
 use crate::error::{Error, Result};
 use crate::model::{
     Component, Derived, Model, Normalisation, Part, Ranker, Stack, derive as derived_of,
 };
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 
 /// A normalisation of scores: `(mean, scale)`, or a name.
@@ -90,38 +89,34 @@ fn in_queries(
 
 /// Normalised scores.
 #[pyfunction]
-pub(super) fn normalised<'py>(
-    py: Python<'py>,
-    scores: PyReadonlyArray1<'py, f64>,
+pub(super) fn normalised(
+    scores: ArrayArg<f64>,
     normalising: NormalisationArg,
-    queries: QueryArg<'py>,
-) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let scores = scores.as_array().to_vec();
-    let grouping = queries.grouping(scores.len()).map_err(|error| to_python(py, &error))?;
-    let scores = detached(py, Some(1), |_| {
-        let (own, _) = in_queries(&scores, &grouping, &normalising)?;
+    queries: QueryArg,
+) -> PyResult<NewArray<f64>> {
+    let grouping = queries.grouping(scores.0.len())?;
+    let scores = detached(Some(1), |_| {
+        let (own, _) = in_queries(&scores.0, &grouping, &normalising)?;
         Ok(grouping.scatter(&own))
     })?;
-    Ok(scores.to_pyarray(py))
+    Ok(NewArray(scores))
 }
 
 /// The features derived from the scores of rankers, for each of the caller's rows.
 #[pyfunction]
-pub(super) fn derive<'py>(
-    py: Python<'py>,
-    scores: Vec<PyReadonlyArray1<'py, f64>>,
+pub(super) fn derive(
+    scores: Vec<ArrayArg<f64>>,
     normalisations: Vec<NormalisationArg>,
     features: DerivedArg,
-    queries: QueryArg<'py>,
-) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    let scores: Vec<Vec<f64>> = scores.iter().map(|one| one.as_array().to_vec()).collect();
-    let rows = scores.first().map_or(0, Vec::len);
-    let grouping = queries.grouping(rows).map_err(|error| to_python(py, &error))?;
+    queries: QueryArg,
+) -> PyResult<NewMatrix<f32>> {
+    let rows = scores.first().map_or(0, |scores| scores.0.len());
+    let grouping = queries.grouping(rows)?;
     let width = features.0.len();
-    let columns = detached(py, Some(1), |_| {
+    let columns = detached(Some(1), |_| {
         let (mut own, mut bounds) = (Vec::new(), vec![0]);
         for (scores, normalising) in scores.iter().zip(&normalisations) {
-            let (normalised, of_queries) = in_queries(scores, &grouping, normalising)?;
+            let (normalised, of_queries) = in_queries(&scores.0, &grouping, normalising)?;
             own.push(normalised);
             bounds = of_queries;
         }
@@ -132,5 +127,5 @@ pub(super) fn derive<'py>(
         }
         Ok(by_row)
     })?;
-    columns.to_pyarray(py).reshape([rows, width])
+    Ok(NewMatrix(columns, [rows, width]))
 }

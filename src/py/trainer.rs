@@ -93,25 +93,19 @@ impl Preferences {
 }
 
 impl Limiting {
-    fn limits(&self) -> Constraints {
-        let direction = |&(feature, rises): &(u32, bool)| {
+    fn constraints(self) -> Constraints {
+        let direction = |(feature, rises)| {
             (feature, if rises { MonotoneDirection::Rising } else { MonotoneDirection::Falling })
         };
-        Constraints {
-            monotone: self.monotone.iter().map(direction).collect(),
-            interactions: self.interactions.clone(),
-            feature_weight: self.feature_weight.clone(),
-        }
+        let Self { monotone, interactions, feature_weight } = self;
+        let monotone = monotone.into_iter().map(direction).collect();
+        Constraints { monotone, interactions, feature_weight }
     }
 }
 
 impl NamedFunction {
-    fn called(&self, raised: &Raised) -> Function {
-        Function {
-            name: self.name.clone(),
-            called: Python::attach(|py| self.function.clone_ref(py)),
-            raised: raised.clone(),
-        }
+    fn called(self, raised: &Raised) -> Function {
+        Function { name: self.name, called: self.function, raised: raised.clone() }
     }
 }
 
@@ -123,61 +117,56 @@ impl Planned<'_> {
 
     /// The plan as the core takes it.
     pub(super) fn plan(
-        &self,
+        self,
         options: &TrainOptions,
         dataset: &Arc<data::Dataset>,
         raised: &Raised,
     ) -> Result<TrainingPlan> {
-        let (sets, metric): (Vec<&str>, _) = (
-            self.valid.iter().map(|(name, _)| name.as_str()).collect(),
-            self.metrics.iter().find_map(MetricArg::ours),
-        );
+        let sets: Vec<&str> = self.valid.iter().map(|(name, _)| name.as_str()).collect();
+        let metric = self.metrics.iter().find_map(MetricArg::ours);
         let mut params = options.params(&KnownNames { metric, sets: &sets })?;
-        params.grow.limits = self.limits.limits();
-        let loss = match (&self.function, &self.preferences) {
+        params.grow.limits = self.limits.constraints();
+        let loss = match (self.function, self.preferences) {
             (None, Some(preferences)) => {
                 TrainingLoss::of_preferences(&preferences.listed(), dataset, options.loss.sigma)?
             }
-            (None, None) => TrainingLoss::new(&options.loss.options(
-                &options.labels,
-                metric,
-                params.grow.seed,
-            )?)?,
+            (None, None) => {
+                let loss = options.loss.options(&options.labels, metric, params.grow.seed)?;
+                TrainingLoss::new(&loss)?
+            }
             (Some(function), _) => {
                 let (function, dataset) = (function.called(raised), dataset.clone());
-                TrainingLoss::other(
-                    function.name.clone(),
-                    Box::new(FunctionObjective { function, dataset }),
-                )
+                let name = function.name.clone();
+                TrainingLoss::other(name, Box::new(FunctionObjective { function, dataset }))
             }
         };
-        let measured = |metric: &MetricArg| {
+        let measured = |metric| {
             Ok(match metric {
-                MetricArg::Ours(name) => EvaluationMetric::Metric(options.labels.metric(name)?),
+                MetricArg::Ours(name) => EvaluationMetric::Metric(options.labels.metric(&name)?),
                 MetricArg::Function(function) => {
                     EvaluationMetric::Other(Arc::new(FunctionMetric(function.called(raised))))
                 }
             })
         };
-        let evaluation_sets = |(name, set): &(String, Py<PyDataset>)| EvaluationSet {
-            name: name.clone(),
-            dataset: set.get().inner.clone(),
-        };
-        let patience = |&PatienceArg { rounds, set, metric }: &PatienceArg| EarlyStopping {
-            rounds,
-            set,
-            metric,
+        let evaluation_sets = self.valid.into_iter().map(|(name, set)| {
+            let dataset = set.get().inner.clone();
+            EvaluationSet { name, dataset }
+        });
+        let base = |base: Py<PyBooster>| {
+            let model = base.get().model().clone();
+            BaseModel { model, is_scored: self.is_scored }
         };
         Ok(TrainingPlan {
             params,
             loss,
-            evaluation_sets: self.valid.iter().map(evaluation_sets).collect(),
-            metrics: self.metrics.iter().map(measured).collect::<Result<_>>()?,
-            patience: self.patience.as_ref().map(patience),
-            base: self.base.as_ref().map(|base| BaseModel {
-                model: base.get().model().clone(),
-                is_scored: self.is_scored,
+            evaluation_sets: evaluation_sets.collect(),
+            metrics: self.metrics.into_iter().map(measured).collect::<Result<_>>()?,
+            patience: self.patience.map(|PatienceArg { rounds, set, metric }| EarlyStopping {
+                rounds,
+                set,
+                metric,
             }),
+            base: self.base.map(base),
         })
     }
 }

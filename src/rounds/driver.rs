@@ -76,9 +76,14 @@ pub struct RoundPlan {
 }
 
 impl RoundPlan {
-    /// Returns an error if early stopping refers to a set or metric that is not evaluated. `option`
-    /// is the name of its parameter.
+    /// Returns an error for two sets of one name, and if early stopping refers to a set or metric
+    /// that is not evaluated. `option` is the name of its parameter.
     pub(crate) fn check(&self, option: &'static str) -> Result<()> {
+        for (at, name) in self.sets.iter().enumerate() {
+            if self.sets[..at].contains(name) {
+                return Err(Error::param("valid", format!("two sets are called `{name}`")));
+            }
+        }
         let Some(patience) = self.patience else { return Ok(()) };
         if patience.rounds == 0 {
             return Err(Error::param(option, format!("{option} is out of range"))

@@ -25,14 +25,9 @@ pub enum StopReason {
 
 /// The first round with the largest value, counted from 0; NaN is never the largest.
 pub(super) fn best(history: &[Vec<f64>], value: usize) -> Option<usize> {
-    let mut best: Option<(usize, f64)> = None;
-    for (round, values) in history.iter().enumerate() {
-        let value = values[value];
-        if best.map_or(!value.is_nan(), |(_, most)| value > most) {
-            best = Some((round, value));
-        }
-    }
-    best.map(|(round, _)| round)
+    let values = history.iter().map(|values| values[value]).enumerate();
+    let best = values.filter(|(_, value)| !value.is_nan());
+    best.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(round, _)| round)
 }
 
 #[cfg(test)]

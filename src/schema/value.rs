@@ -46,18 +46,6 @@ impl fmt::Display for ParamValue {
     }
 }
 
-impl From<u32> for ParamValue {
-    fn from(number: u32) -> Self {
-        Self::Integer(number.into())
-    }
-}
-
-impl From<f64> for ParamValue {
-    fn from(number: f64) -> Self {
-        Self::Real(number)
-    }
-}
-
 impl Serialize for ParamValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

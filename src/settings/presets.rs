@@ -1,10 +1,8 @@
 //! Parameters that go together, by the name of their preset: what a caller gives besides wins.
 
-use crate::boosting::BoostingParams;
-use crate::schema::{ParamValue, Parameters, choices};
-use crate::tree::{Criterion, GrowOptions, TreeShape};
-
-use super::{LossOptions, PairScale, PairsTo};
+use super::{PairScale, PairsTo};
+use crate::schema::{ParamType, ParamValue, choices};
+use crate::tree::{Criterion, TreeShape};
 
 choices! {
     /// Parameters that go together. The presets of papers set what their paper says and nothing else.
@@ -43,59 +41,46 @@ impl Preset {
     /// The parameters that it sets, by name.
     pub fn values(self) -> Vec<(&'static str, ParamValue)> {
         match self {
-            Self::Robust => {
-                let boosting = BoostingParams { learning_rate: 0.05, ..BoostingParams::default() };
-                let tree = GrowOptions {
-                    num_leaves: 15,
-                    max_depth: Some(5),
-                    features_per_node: 0.7,
-                    rows_per_node: 0.7,
-                    ..GrowOptions::default()
-                };
-                [changed(&boosting), changed(&tree)].concat()
-            }
-            Self::Noisy => {
-                let loss = LossOptions {
-                    pair_normaliser: PairScale::None,
-                    noise_copies: 2,
-                    ..LossOptions::default()
-                };
-                let tree = GrowOptions {
-                    tree_shape: TreeShape::Symmetric,
-                    num_leaves: 16,
-                    l2: 3.0,
-                    features_per_tree: 0.7,
-                    random_strength: 1.0,
-                    ..GrowOptions::default()
-                };
-                [changed(&tree), changed(&loss)].concat()
-            }
-            Self::Burges2010 => of_papers(),
-            Self::Wu2008 => [of_papers(), sizes(500, 20, 0.1)].concat(),
-            Self::Svore2011 => [of_papers(), sizes(1000, 200, 0.1)].concat(),
-            Self::Yahoo2010 => [of_papers(), sizes(3000, 110, 0.05)].concat(),
+            Self::Robust => vec![
+                ("learning_rate", 0.05.value()),
+                ("num_leaves", 15usize.value()),
+                ("max_depth", 5u32.value()),
+                ("features_per_node", 0.7.value()),
+                ("rows_per_node", 0.7.value()),
+            ],
+            Self::Noisy => vec![
+                ("tree_shape", TreeShape::Symmetric.value()),
+                ("num_leaves", 16usize.value()),
+                ("l2", 3.0.value()),
+                ("features_per_tree", 0.7.value()),
+                ("random_strength", 1.0.value()),
+                ("pair_normaliser", PairScale::None.value()),
+                ("noise_copies", 2usize.value()),
+            ],
+            Self::Burges2010 => of_papers(&[]),
+            Self::Wu2008 => of_papers(&sizes(500, 20, 0.1)),
+            Self::Svore2011 => of_papers(&sizes(1000, 200, 0.1)),
+            Self::Yahoo2010 => of_papers(&sizes(3000, 110, 0.05)),
             Self::Gao2009 => {
-                let share = [("features_per_node", 0.7.into()), ("rows_per_node", 0.7.into())];
-                [of_papers(), sizes(500, 20, 0.5), share.to_vec()].concat()
+                let shares = [("features_per_node", 0.7.value()), ("rows_per_node", 0.7.value())];
+                of_papers(&[&sizes(500, 20, 0.5)[..], &shares].concat())
             }
         }
     }
 }
 
-/// `LambdaMART` as all its papers have it.
-fn of_papers() -> Vec<(&'static str, ParamValue)> {
-    let loss = LossOptions { pairs_to: PairsTo::All, ..LossOptions::plain() };
-    let tree = GrowOptions { criterion: Criterion::LeastSquares, ..GrowOptions::default() };
-    [changed(&tree), changed(&loss)].concat()
+/// `LambdaMART` as all its papers have it, and what one of them adds.
+fn of_papers(more: &[(&'static str, ParamValue)]) -> Vec<(&'static str, ParamValue)> {
+    let same = [
+        ("criterion", Criterion::LeastSquares.value()),
+        ("pairs_to", PairsTo::All.value()),
+        ("pair_normaliser", PairScale::None.value()),
+        ("noise_scale", 0.0.value()),
+    ];
+    [&same, more].concat()
 }
 
-/// Trees, their leaves and the learning rate; said even where they are the defaults.
-fn sizes(trees: u32, leaves: u32, rate: f64) -> Vec<(&'static str, ParamValue)> {
-    vec![("num_trees", trees.into()), ("num_leaves", leaves.into()), ("learning_rate", rate.into())]
-}
-
-/// The parameters of a group that are not the default.
-fn changed<P: Parameters>(group: &P) -> Vec<(&'static str, ParamValue)> {
-    let values = group.values().into_iter().zip(P::default().values());
-    values.filter(|(own, default)| own != default).map(|(own, _)| own).collect()
+/// Trees, their leaves and the learning rate.
+fn sizes(trees: usize, leaves: usize, rate: f64) -> [(&'static str, ParamValue); 3] {
+    [("num_trees", trees.value()), ("num_leaves", leaves.value()), ("learning_rate", rate.value())]
 }

@@ -1,7 +1,7 @@
 //! A tree that scores binned documents.
 
-use super::features::{FeatureSlot, FeatureSlots};
-use super::kernel::LeftBytes;
+use super::features::FeatureSlots;
+use super::kernel::ByteSet;
 use super::split_search::SplitTest;
 use crate::binning::{BinMapper, BinnedMatrix, Binning};
 use crate::error::Result;
@@ -40,18 +40,14 @@ fn category_test(set: &Set, split: &Split, mapper: &BinMapper) -> Option<SplitTe
     if !(0.0..1.0).contains(&split.threshold) {
         return None;
     }
-    let mut codes = [0; 4];
-    for &category in &set.categories {
-        let code = known.bin(category)?;
-        codes[usize::from(code / 64)] |= 1 << (code % 64);
-    }
-    Some(SplitTest::In(codes))
+    let codes = set.categories.iter().map(|&category| known.bin(category));
+    codes.collect::<Option<_>>().map(SplitTest::In)
 }
 
 #[derive(Debug, Clone)]
 struct BinnedSplit {
     column: usize,
-    side: LeftBytes,
+    side: ByteSet,
     left: Child,
     right: Child,
 }
@@ -72,14 +68,8 @@ impl BinnedTree {
                 Some(set) => category_test(set, split, mapper)?,
                 None => threshold_test(split, mapper)?,
             };
-            let FeatureSlot { column, .. } = *slot;
-            let side = slot.side(&test, split.missing_left);
-            Some(BinnedSplit {
-                column: column as usize,
-                side,
-                left: split.left,
-                right: split.right,
-            })
+            let (column, side) = (slot.column as usize, slot.side(&test, split.missing_left));
+            Some(BinnedSplit { column, side, left: split.left, right: split.right })
         };
         let splits = tree.splits().iter().map(binned).collect::<Option<_>>()?;
         Some(Self { splits, values: tree.leaves().iter().map(|leaf| leaf.value).collect() })
@@ -126,7 +116,7 @@ impl BinnedTree {
                         let byte = cells[row as usize];
                         rows[left] = row;
                         others[i - left] = row;
-                        left += usize::from(split.side.is_left(byte));
+                        left += usize::from(split.side.contains(byte));
                     }
                     let right = rows.len() - left;
                     rows[left..].copy_from_slice(&others[..right]);

@@ -14,7 +14,7 @@
 
 use super::constrained_search::{ConstrainedSearch, FeatureHistogram};
 use super::packed_gradients::GradientSums;
-use super::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest, beats};
+use super::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest};
 use crate::schema::{ParamRange, parameters};
 
 parameters! {
@@ -133,27 +133,19 @@ impl ConstrainedSearch<'_> {
         } else {
             (second, node.total.wrapping_sub(of_first))
         };
-        let (mut codes, mut count, mut missing_left) = ([0u64; 4], 0, false);
-        for group in named {
-            match group.what {
-                GroupKind::Category(code) => {
-                    codes[usize::from(code / 64)] |= 1 << (code % 64);
-                    count += 1;
-                }
-                GroupKind::Missing => missing_left = true,
-                GroupKind::HistogramPool => {}
-            }
-        }
-        if count > self.constraints.categories.most {
+        let codes = named.iter().filter_map(|group| match group.what {
+            GroupKind::Category(code) => Some(code),
+            _ => None,
+        });
+        if codes.clone().count() > self.constraints.categories.most {
             return;
         }
+        let test = SplitTest::In(codes.collect());
+        let missing_left = named.iter().any(|group| group.what == GroupKind::Missing);
         let Some(value) = self.value(node, left, 0) else { return };
         let valued = self.value_with(node, left, node.l2 + more_l2);
         let [priority, score] = self.score(node, feature, valued, (false, code));
-        if beats(score, feature.number, found.best.as_ref()) {
-            let (slot, test) = (feature.number, SplitTest::In(codes));
-            found.best =
-                Some(SplitCandidate { value, score, priority, slot, test, missing_left, left });
-        }
+        let slot = feature.number;
+        found.offer(SplitCandidate { value, score, priority, slot, test, missing_left, left });
     }
 }

@@ -8,7 +8,7 @@
 //! index of a column in the copy. The columns of a [sparse run](super::sparse_runs) are neighbours.
 
 use super::GROWING;
-use super::sparse_runs::{RunPlan, SparseRuns};
+use super::sparse_runs::{SparseRun, SparseRuns};
 use crate::binning::{BinnedMatrix, ColumnBlock, columns_to_strips};
 use crate::error::Result;
 use crate::huge_pages::HugePageVec;
@@ -51,28 +51,25 @@ pub(super) struct ColumnStrips {
 impl ColumnStrips {
     /// Copies a table with the columns of each sparse run side by side.
     pub(super) fn of(matrix: &BinnedMatrix) -> Result<Self> {
-        Self::planned(matrix, &SparseRuns::plan(matrix))
+        Self::with_runs(matrix, SparseRuns::of(matrix))
     }
 
     /// Copies a table in its own column order: distributed workers have different documents and
     /// must agree on the positions.
     pub(super) fn plain(matrix: &BinnedMatrix) -> Result<Self> {
-        Self::planned(matrix, &RunPlan::plain(matrix.width()))
+        Self::with_runs(matrix, SparseRuns::default())
     }
 
-    fn planned(matrix: &BinnedMatrix, plan: &RunPlan) -> Result<Self> {
+    fn with_runs(matrix: &BinnedMatrix, mut sparse_runs: SparseRuns) -> Result<Self> {
         let (width, num_rows) = (matrix.width(), matrix.num_rows());
-        let StripLayout { order, firsts, runs } = StripLayout::of(plan);
+        let StripLayout { order, firsts } = StripLayout::of(sparse_runs.runs_mut(), width);
         let mut positions = vec![0; width];
         for (position, &column) in (0..).zip(&order) {
             positions[column as usize] = position;
         }
-        let (bytes, sparse_runs) = (HugePageVec::zeros(GROWING, 0)?, SparseRuns::default());
+        let bytes = HugePageVec::zeros(GROWING, 0)?;
         let mut strips = Self { bytes, num_rows, firsts, order, positions, sparse_runs };
         strips.copy(matrix)?;
-        let mut sparse_runs = SparseRuns::of(plan, &runs);
-        sparse_runs.find_active_docs(num_rows, |doc, positions| strips.cells(doc, positions));
-        strips.sparse_runs = sparse_runs;
         Ok(strips)
     }
 
@@ -133,15 +130,6 @@ impl ColumnStrips {
         ((self.firsts[strip + 1] - self.firsts[strip]) as usize).next_power_of_two()
     }
 
-    /// The bytes of a document at some positions, as far as they lie in one strip.
-    fn cells(&self, doc: usize, positions: Range<u32>) -> &[u8] {
-        let number = self.number(positions.start);
-        let at = number * LINE * self.num_rows + doc * self.pitch(number);
-        let [first, end] = [positions.start, positions.end.min(self.firsts[number + 1])]
-            .map(|position| at + (position - self.firsts[number]) as usize);
-        &self.bytes[first..end]
-    }
-
     /// The strip that holds a position, and the positions of that strip.
     pub(super) fn strip(&self, position: u32) -> (Strip<'_>, Range<u32>) {
         let number = self.number(position);
@@ -159,25 +147,26 @@ struct StripLayout {
     order: Vec<u32>,
     /// The first position of each strip, and the end of the last.
     firsts: Vec<u32>,
-    /// The positions of each run.
-    runs: Vec<Range<u32>>,
 }
 
 impl StripLayout {
     /// Places the runs one after another in full cache lines, unless that would leave a narrow
     /// slice of a run in a line (a narrow tile takes as long as a wider one). The remaining columns
     /// follow, in lines that are full or about equally full.
-    fn of(plan: &RunPlan) -> Self {
-        let mut layout = Self { order: Vec::new(), firsts: vec![0], runs: Vec::new() };
-        let mut rest = &plan.rest[..];
-        for (columns, _) in &plan.runs {
+    fn of(runs: &mut [SparseRun], width: usize) -> Self {
+        let mut layout = Self { order: Vec::new(), firsts: vec![0] };
+        let is_free =
+            |column: &u32| runs.iter().all(|run| run.columns.binary_search(column).is_err());
+        let rest: Vec<u32> = (0..width as u32).filter(is_free).collect();
+        let mut rest = &rest[..];
+        for SparseRun { columns, positions, .. } in runs {
             if columns.len() > layout.gap() && !layout.cuts_well(columns.len()) {
                 rest = layout.fill(rest);
             }
             let width = if layout.cuts_well(columns.len()) { LINE } else { even(columns.len()) };
             let first = layout.order.len() as u32;
             layout.add(columns, width);
-            layout.runs.push(first..layout.order.len() as u32);
+            *positions = first..layout.order.len() as u32;
         }
         if rest.len() > layout.gap() {
             rest = layout.fill(rest);
@@ -272,18 +261,20 @@ mod tests {
             let mut columns = 0..;
             let mut take = |count: u64| columns.by_ref().take(count as usize).collect::<Vec<u32>>();
             let lens = (0..draw(seed, 0, 0) % 6).map(|i| 3 + draw(seed, 1, i) % 120);
-            let runs: Vec<_> = lens.map(|len| (take(len), 0.5)).collect();
-            let rest = take(draw(seed, 2, 0) % 200);
-            let plan = RunPlan { runs, rest, ..RunPlan::plain(0) };
-            let StripLayout { order, firsts, runs } = StripLayout::of(&plan);
-            let width: usize =
-                plan.runs.iter().map(|(run, _)| run.len()).sum::<usize>() + plan.rest.len();
+            let run = |len| {
+                let (columns, dominant) = (take(len), Vec::new());
+                SparseRun { columns, positions: 0..0, dominant, share: 0.5 }
+            };
+            let mut runs: Vec<_> = lens.map(run).collect();
+            let width =
+                take(draw(seed, 2, 0) % 200 + 1)[..].last().map_or(0, |&last| last as usize);
+            let StripLayout { order, firsts } = StripLayout::of(&mut runs, width);
             let mut sorted = order.clone();
             sorted.sort_unstable();
             assert!(sorted.into_iter().eq(0..width as u32), "each column has a place");
             assert!(firsts.windows(2).all(|ends| ends[1] - ends[0] <= LINE as u32));
-            assert!(firsts.len() <= 2 + width.div_ceil(LINE) + plan.runs.len());
-            for (positions, (run, _)) in runs.iter().zip(&plan.runs) {
+            assert!(firsts.len() <= 2 + width.div_ceil(LINE) + runs.len());
+            for SparseRun { positions, columns: run, .. } in &runs {
                 let of_run = &order[positions.start as usize..positions.end as usize];
                 assert_eq!(of_run, run);
                 for ends in firsts.windows(2) {
@@ -315,7 +306,7 @@ mod tests {
         check(&matrix, &strips);
         let runs = strips.sparse_runs().runs();
         let [run] = runs else { panic!("one run, not {}", runs.len()) };
-        assert_eq!(run.positions(), 0..75);
+        assert_eq!(run.positions, 0..75);
         let is_of_field =
             |position| strips.column(position).is_multiple_of(2) && run.dominant(position) == 9;
         assert!((0..75).all(is_of_field));

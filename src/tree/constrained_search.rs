@@ -5,21 +5,20 @@
 //! constraints it finds what the kernels would find. If both search a node and find equal scores,
 //! the smaller slot in [`FeatureSlots`](super::features::FeatureSlots) wins.
 
+use super::column_scan::NodeColumns;
 use super::constraints::{ActiveConstraints, ValueBounds};
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
-use super::kernel::feature_sums;
+use super::kernel::{feature_sums, split_value};
 use super::packed_gradients::GradientSums;
 use super::split_noise::SplitNoise;
-use super::split_search::{
-    NodeColumns, SearchNode, SearchResult, SplitCandidate, SplitSearcher, SplitTest, beats,
-};
+use super::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest};
 
 /// The constraints of a node.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct ConstrainedSearch<'a> {
     pub(super) constraints: &'a ActiveConstraints,
     /// The features to search this way.
-    pub(super) features: &'a FeatureSet,
+    pub(super) features: FeatureSet,
     pub(super) bounds: ValueBounds,
     /// The value that a split must exceed.
     pub(super) floor: f64,
@@ -37,23 +36,16 @@ pub(super) struct FeatureHistogram<'a> {
 impl ConstrainedSearch<'_> {
     /// Searches the features of some columns.
     pub(super) fn search(&self, of: NodeColumns<'_>, found: &mut SearchResult) {
-        let SplitSearcher { positions, shape, .. } = of.searcher;
-        for (sums, &position) in of.sums.chunks_exact(shape.stride).zip(&positions[of.first..]) {
-            for (number, slot) in of.searcher.slots_at(position) {
-                if !self.features.contains(number) {
-                    continue;
-                }
-                let mut slot_sums = [0; 256];
-                let slot_sums = &mut slot_sums[..usize::from(slot.codes)];
-                feature_sums(sums, slot, slot_sums);
-                let feature = FeatureHistogram { number, slot, sums: slot_sums };
-                if feature.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
-                    found.unsplittable.push(feature.number);
-                } else if slot.is_category {
-                    self.search_categories(of.node, &feature, found);
-                } else {
-                    self.search_thresholds(&of, &feature, found);
-                }
+        let mut own = [0; 256];
+        for (number, slot, sums) in of.features(&self.features) {
+            let sums = feature_sums(sums, slot, &mut own);
+            let feature = FeatureHistogram { number, slot, sums: &sums[..usize::from(slot.codes)] };
+            if feature.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
+                found.unsplittable.push(number);
+            } else if slot.is_category {
+                self.search_categories(of.node, &feature, found);
+            } else {
+                self.search_thresholds(&of, &feature, found);
             }
         }
     }
@@ -74,16 +66,17 @@ impl ConstrainedSearch<'_> {
                 let direction = self.constraints.direction(of.searcher.slots, feature.number, code);
                 let Some(value) = self.value(of.node, left, direction) else { continue };
                 let [priority, score] = self.score(of.node, feature, value, (missing_left, code));
-                if !beats(score, feature.number, found.best.as_ref()) {
-                    continue;
-                }
-                let is_most = 2 * u64::from(GradientSums::of(left).mass)
-                    >= u64::from(GradientSums::of(of.node.total).mass);
-                // Values that are missing only in other data go where most documents go.
-                let missing_left = if missing == 0 { is_most } else { missing_left };
+                let missing_left = of.node.missing_left(missing_left, missing, left);
                 let (slot, test) = (feature.number, SplitTest::UpTo(code));
-                found.best =
-                    Some(SplitCandidate { value, score, priority, slot, test, missing_left, left });
+                found.offer(SplitCandidate {
+                    value,
+                    score,
+                    priority,
+                    slot,
+                    test,
+                    missing_left,
+                    left,
+                });
             }
         }
     }
@@ -121,18 +114,11 @@ impl ConstrainedSearch<'_> {
 
     /// The value of both sides of a split with this `l2`.
     pub(super) fn value_with(&self, node: &SearchNode<'_>, left: u64, l2: f64) -> f64 {
-        let sides = [left, node.total.wrapping_sub(left)].map(GradientSums::of);
         if self.bounds.is_bounded() {
+            let sides = [left, node.total.wrapping_sub(left)].map(GradientSums::of);
             return sides.iter().map(|&sums| self.bounds.value(sums, l2)).sum();
         }
-        // The same arithmetic as the kernels, to the bit.
-        let total = GradientSums::of(node.total);
-        let [left, _] = sides;
-        let (left_grad, left_mass) = (f64::from(left.grad), f64::from(left.mass));
-        let right_grad = f64::from(total.grad) - left_grad;
-        let right_mass = f64::from(total.mass) - left_mass;
-        let (a, b) = (left_mass + l2, right_mass + l2);
-        (left_grad * left_grad * b + right_grad * right_grad * a) / (a * b)
+        split_value(node.total, left, l2).0
     }
 
     /// The priority that leaves are compared by, and the score that splits of a node are compared by;

@@ -69,10 +69,8 @@ impl Constraints {
         for group in &self.interactions {
             check_known("interactions", group.iter().copied(), num_features)?;
             if group.is_empty() {
-                return Err(Error::param(
-                    "interactions",
-                    "interactions has a group without features",
-                ));
+                let what = "interactions has a group without features";
+                return Err(Error::param("interactions", what));
             }
         }
         for &(feature, weight) in &self.feature_weight {
@@ -92,23 +90,20 @@ impl Constraints {
             MonotoneDirection::Rising => format!("{feature}:+1"),
             MonotoneDirection::Falling => format!("{feature}:-1"),
         });
-        let groups = self.interactions.iter().map(|group| {
-            let group: Vec<String> = group.iter().map(u32::to_string).collect();
-            group.join(",")
-        });
+        let groups = self.interactions.iter();
+        let groups = groups.map(|group| joined(group.iter().map(u32::to_string), ","));
         let weights =
             self.feature_weight.iter().map(|(feature, weight)| format!("{feature}:{weight}"));
-        let mut named = vec![
-            ("monotone", monotone.collect::<Vec<_>>().join(" ")),
-            ("interactions", groups.collect::<Vec<_>>().join(" ")),
-            ("feature_weight", weights.collect::<Vec<_>>().join(" ")),
-        ];
-        named.retain(|(_, value)| !value.is_empty());
-        named
+        let values = [joined(monotone, " "), joined(groups, " "), joined(weights, " ")];
+        Self::NAMES.into_iter().zip(values).filter(|(_, value)| !value.is_empty()).collect()
     }
 
     /// The names that [`named`](Self::named) can return.
     pub(crate) const NAMES: [&'static str; 3] = ["monotone", "interactions", "feature_weight"];
+}
+
+fn joined(parts: impl Iterator<Item = String>, separator: &str) -> String {
+    parts.collect::<Vec<_>>().join(separator)
 }
 
 fn check_known(
@@ -164,33 +159,31 @@ impl ActiveConstraints {
         }
         let len = slots.len();
         let number = |feature: u32| slots.all().iter().position(|d| d.feature == feature);
-        let mut constraints = Self {
-            directions: vec![0; len],
-            weights: vec![1.0; len],
-            groups: Vec::new(),
-            // Weighted reductions can be compared only if all are computed the same way.
-            constrained: if has_weights { FeatureSet::all(len) } else { FeatureSet::none(len) },
-            is_monotone,
-            categories: options.categories.clone(),
-        };
-        let categorical = slots.all().iter().enumerate().filter(|(_, slot)| slot.is_category);
-        categorical.for_each(|(slot, _)| constraints.constrained.insert(slot));
+        let (mut directions, mut weights) = (vec![0; len], vec![1.0; len]);
         for &(feature, direction) in &limits.monotone {
-            let Some(slot) = number(feature) else { continue };
-            constraints.directions[slot] =
-                if direction == MonotoneDirection::Rising { 1 } else { -1 };
-            constraints.constrained.insert(slot);
+            if let Some(slot) = number(feature) {
+                directions[slot] = if direction == MonotoneDirection::Rising { 1 } else { -1 };
+            }
         }
         for &(feature, weight) in &limits.feature_weight {
-            let Some(slot) = number(feature) else { continue };
-            constraints.weights[slot] = weight;
+            if let Some(slot) = number(feature) {
+                weights[slot] = weight;
+            }
         }
-        for group in &limits.interactions {
-            let mut set = FeatureSet::none(len);
-            group.iter().filter_map(|&f| number(f)).for_each(|slot| set.insert(slot));
-            constraints.groups.push(set);
-        }
-        Some(constraints)
+        let group = |group: &Vec<u32>| {
+            FeatureSet::of(len, group.iter().filter_map(|&feature| number(feature)))
+        };
+        // Weighted reductions can be compared only if all are computed the same way.
+        let is_constrained =
+            |&slot: &usize| has_weights || slots.all()[slot].is_category || directions[slot] != 0;
+        Some(Self {
+            constrained: FeatureSet::of(len, (0..len).filter(is_constrained)),
+            groups: limits.interactions.iter().map(group).collect(),
+            directions,
+            weights,
+            is_monotone,
+            categories: options.categories.clone(),
+        })
     }
 
     /// The interaction groups that contain the empty path: all of them.
@@ -215,8 +208,7 @@ impl ActiveConstraints {
             return;
         }
         groups.retain(|&group| self.groups[group as usize].contains(slot));
-        let mut may = FeatureSet::none(self.weights.len());
-        may.insert(slot);
+        let mut may = FeatureSet::of(self.weights.len(), [slot]);
         for &group in &*groups {
             may.unite(&self.groups[group as usize]);
         }

@@ -1,6 +1,6 @@
 //! The features of the binned table: where their codes are stored, and sets of them.
 
-use super::kernel::{self, LeftBytes};
+use super::kernel::{self, ByteSet};
 use super::split_search::SplitTest;
 use crate::binning::Binning;
 use crate::random::draw;
@@ -24,20 +24,20 @@ pub(super) struct FeatureSlot {
 impl FeatureSlot {
     /// The split test for a code in symmetric trees.
     pub(super) fn test(&self, code: u8) -> SplitTest {
-        if self.is_category { SplitTest::only(code) } else { SplitTest::UpTo(code) }
+        if self.is_category {
+            SplitTest::In([code].into_iter().collect())
+        } else {
+            SplitTest::UpTo(code)
+        }
     }
 
     /// The bytes of the column that go left under a split.
-    pub(super) fn side(&self, test: &SplitTest, missing_left: bool) -> LeftBytes {
-        let mut side = LeftBytes::default();
-        for byte in 0..=u8::MAX {
-            let of_byte = u16::from(byte) / self.stride % self.codes;
-            let is_missing = of_byte + 1 == self.codes;
-            if if is_missing { missing_left } else { test.is_left(of_byte as u8) } {
-                side.insert(byte);
-            }
-        }
-        side
+    pub(super) fn side(&self, test: &SplitTest, missing_left: bool) -> ByteSet {
+        let is_left = |byte: &u8| {
+            let code = u16::from(*byte) / self.stride % self.codes;
+            if code + 1 == self.codes { missing_left } else { test.is_left(code as u8) }
+        };
+        (0..=u8::MAX).filter(is_left).collect()
     }
 }
 
@@ -110,18 +110,11 @@ impl FeatureSlots {
 pub(super) struct FeatureSet(Vec<u64>);
 
 impl FeatureSet {
-    pub(super) fn none(len: usize) -> Self {
-        Self(vec![0; len.div_ceil(64)])
-    }
-
-    pub(super) fn all(len: usize) -> Self {
-        let mut set = Self::none(len);
-        (0..len).for_each(|i| set.insert(i));
+    /// Some of `len` features.
+    pub(super) fn of(len: usize, features: impl IntoIterator<Item = usize>) -> Self {
+        let mut set = Self(vec![0; len.div_ceil(64)]);
+        features.into_iter().for_each(|i| set.0[i / 64] |= 1 << (i % 64));
         set
-    }
-
-    pub(super) fn insert(&mut self, i: usize) {
-        self.0[i / 64] |= 1 << (i % 64);
     }
 
     pub(super) fn remove(&mut self, i: usize) {
@@ -159,8 +152,6 @@ impl FeatureSet {
             .collect();
         drawn.sort_unstable();
         let size = ((drawn.len() as f64 * part).round() as usize).max(1);
-        let mut set = Self(vec![0; self.0.len()]);
-        drawn.iter().take(size).for_each(|&(_, i)| set.insert(i));
-        set
+        Self::of(slots.len(), drawn.into_iter().take(size).map(|(_, i)| i))
     }
 }

@@ -1,18 +1,19 @@
 //! Leaf-wise (best-first) growth of one tree.
 
 use super::GROWING;
+use super::column_scan::SiblingPair;
 use super::column_strips::ColumnStrips;
 use super::constraints::{ActiveConstraints, ValueBounds};
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
-use super::histogram::{DocData, HistogramPool, HistogramScratch, HistogramShape, NodeDocs};
+use super::histogram::{HistogramPool, HistogramScratch, HistogramShape, NodeDocs};
 use super::kernel;
-use super::leaf_search::NodeSummary;
-use super::options::{GrowOptions, TreeShape};
-use super::packed_gradients::{GradientScale, PackInput, pack};
+use super::leaf_search::{HistogramJob, NodeSummary};
+use super::options::{Criterion, GrowOptions, TreeShape};
+use super::packed_gradients::{GradientScale, pack};
 use super::partition::DocPartition;
 use super::reducer::{GrowthReducer, LocalReducer};
 use super::split_noise;
-use super::split_search::{SplitCandidate, SplitTest, SumBuffers};
+use super::split_search::{SplitCandidate, SplitTest};
 use crate::binning::{BinnedMatrix, Binning, CategoryBins};
 use crate::error::{Result, room_for};
 use crate::gradient::Gradient;
@@ -22,9 +23,10 @@ use crate::model::{Child, Set as CategorySet, Split, Tree};
 use crate::random::draw;
 use crate::simd::Level;
 use rayon::prelude::*;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::slice::from_ref;
 
 /// The data that trees are grown on.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +73,7 @@ pub struct Grower {
 }
 
 /// A leaf of the unfinished tree.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OpenLeaf {
     pub(super) docs: Range<usize>,
     pub(super) rest: Range<usize>,
@@ -116,13 +118,17 @@ pub(super) struct TreeGrowth<'a> {
     pub(super) scale: GradientScale,
     /// The standard deviation of the split noise, in packed units of the root of a value.
     pub(super) deviation: f64,
+    /// The L2 regularisation in packed units.
+    pub(super) l2: f64,
+    /// The loss reduction of one packed unit of value.
+    pub(super) loss_per_unit: f64,
     pub(super) splits: Vec<Split>,
     /// The category sets that splits refer to.
     pub(super) sets: Vec<CategorySet>,
     /// The positions of the columns that the tree may use, ascending.
     pub(super) positions: Vec<u32>,
-    /// The leaves that can be split, by reduction, then the oldest first.
-    pub(super) queue: BTreeSet<(Reduction, Reverse<usize>)>,
+    /// The leaves that can be split, by the bits of their priorities, then the oldest first.
+    pub(super) queue: BTreeSet<(u64, Reverse<usize>)>,
 }
 
 /// Documents that one task sums.
@@ -138,6 +144,11 @@ impl Grower {
     /// A grower for one table.
     pub fn new(table: TrainingTable<'_>, options: GrowOptions) -> Result<Self> {
         Self::with_reducer(table, options, Box::new(LocalReducer))
+    }
+
+    /// The workers that grow the same trees.
+    pub(crate) fn reducer(&self) -> &dyn GrowthReducer {
+        &*self.reducer
     }
 
     /// A grower that grows the same trees as other workers, of whose data the table has a part.
@@ -211,15 +222,26 @@ impl Grower {
         job: TreeJob<'_>,
         interrupt: &Interrupt,
     ) -> Result<Tree> {
-        let TreeJob { gradients, docs, round, .. } = job;
         let (criterion, reducer) = (self.options.criterion, &*self.reducer);
-        let load = PackInput { gradients, docs, criterion, reducer, round };
-        let (scale, num_docs) = pack(load, &mut self.packed)?;
+        let (scale, num_docs) = pack(job, criterion, reducer, &mut self.packed)?;
         let deviation = split_noise::deviation(&self.options, job, &self.packed, reducer)?;
-        let (queue, positions, splits, sets) =
-            (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut growth =
-            TreeGrowth { table, job, scale, deviation, splits, sets, positions, queue };
+        let unit = scale.grad * scale.grad / scale.mass;
+        let (l2, loss_per_unit) = match criterion {
+            Criterion::SecondOrder => (self.options.l2 / scale.mass, 0.5 * unit),
+            Criterion::LeastSquares => (0.0, unit),
+        };
+        let mut growth = TreeGrowth {
+            table,
+            job,
+            scale,
+            deviation,
+            l2,
+            loss_per_unit,
+            splits: Vec::new(),
+            sets: Vec::new(),
+            positions: Vec::new(),
+            queue: BTreeSet::new(),
+        };
         self.start(&mut growth, num_docs);
         match self.options.tree_shape {
             TreeShape::Leafwise => self.grow_leafwise(&mut growth, interrupt)?,
@@ -237,7 +259,7 @@ impl Grower {
         self.reducer.fail_later(interrupt.check())?;
         self.reducer.sum("the root", growth.job.round, &mut total)?;
         self.leaves[0].total = total[0];
-        self.search_leaf(0, growth)?;
+        self.search(&[0], None, growth)?;
         while self.leaves.len() < self.options.num_leaves {
             self.reducer.fail_later(interrupt.check())?;
             let Some((_, Reverse(leaf))) = growth.queue.pop_last() else { break };
@@ -251,7 +273,7 @@ impl Grower {
     fn start(&mut self, growth: &mut TreeGrowth<'_>, num_docs: usize) {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
-        let mut all = FeatureSet::all(self.slots.len());
+        let mut all = FeatureSet::of(self.slots.len(), 0..self.slots.len());
         self.constraints.iter().for_each(|constraints| constraints.remove_weightless(&mut all));
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.slots);
@@ -263,21 +285,10 @@ impl Grower {
             rest: 0..growth.job.rest.len(),
             count: num_docs,
             total: sum(&self.packed, growth.job.docs),
-            depth: 0,
-            number: 0,
-            parent: None,
             features,
-            histogram: None,
-            best: None,
-            inherits_from: None,
-            bounds: ValueBounds::default(),
             groups: self.constraints.as_ref().map_or_else(Vec::new, ActiveConstraints::all_groups),
+            ..OpenLeaf::default()
         });
-    }
-
-    /// The data of each document of the table.
-    pub(super) fn doc_data(&self) -> DocData<'_> {
-        DocData { packed: &self.packed, active_runs: self.strips.sparse_runs().active_runs() }
     }
 
     /// Releases the histograms of leaves that will not be split: there are as many better leaves as
@@ -299,10 +310,9 @@ impl Grower {
         let slot = self.slots.all()[choice.slot];
         let cells = growth.table.matrix.padded(slot.column as usize);
         let side = slot.side(&choice.test, choice.missing_left);
-        let l2 = self.l2(growth);
         let leaf = &mut self.leaves[at];
-        let middle = self.docs.partition(leaf.docs.clone(), cells, &side);
-        let rest_middle = self.rest.partition(leaf.rest.clone(), cells, &side);
+        let middle = self.docs.partition(from_ref(&leaf.docs), cells, &side)[0];
+        let rest_middle = self.rest.partition(from_ref(&leaf.rest), cells, &side)[0];
         let left = if self.options.rows_per_node < 1.0 {
             sum(&self.packed, self.docs.get(leaf.docs.start..middle))
         } else {
@@ -311,108 +321,64 @@ impl Grower {
         let above = leaf.parent;
         let mut right = leaf.split_at(growth.splits.len(), [middle, rest_middle], left);
         if let Some(constraints) = &self.constraints {
-            constraints.constrain_children(&self.slots, &choice, l2, [leaf, &mut right]);
+            constraints.constrain_children(&self.slots, &choice, growth.l2, [leaf, &mut right]);
         }
         self.leaves.push(right);
         let children = [at, self.leaves.len() - 1];
         growth.add_split(above, slot, &best, children);
-        self.search_children(children, histogram, growth)
+        if self.reducer.divides_docs() && self.options.rows_per_node < 1.0 {
+            self.reduce_totals(children, growth)?;
+        }
+        self.search(&children, histogram, growth)
     }
 
-    /// Finds the best splits of two new leaves.
-    fn search_children(
+    /// Finds the best splits of one leaf, or of two new ones with the parent's histogram.
+    fn search(
         &mut self,
-        children: [usize; 2],
-        histogram: Option<Box<[u64]>>,
+        leaves: &[usize],
+        parent: Option<Box<[u64]>>,
         growth: &mut TreeGrowth<'_>,
     ) -> Result<()> {
-        if self.reducer.divides_docs() {
-            return self.search_children_data_parallel(children, histogram, growth);
-        }
-        let Some(mut parent) = histogram else {
-            for child in children {
-                self.search_leaf(child, growth)?;
-            }
-            return Ok(());
-        };
-        let is_last = self.leaves.len() == self.options.num_leaves;
-        if is_last || !children.iter().any(|&child| self.may_split(child)) {
-            self.pool.release(parent);
-            return Ok(());
-        }
-        let [left, right] = children;
-        let is_left_smaller = self.leaves[left].docs.len() <= self.leaves[right].docs.len();
-        let pair = if is_left_smaller { [left, right] } else { [right, left] };
-        let mut smaller = self.pool.acquire_for(self.leaves[pair[0]].docs.len())?;
-        let docs = self.docs.get(self.leaves[pair[0]].docs.clone());
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let searches = pair.map(|leaf| self.new_search(leaf, growth));
-        let node = |i: usize| {
-            let leaf = &self.leaves[pair[i]];
-            let node = || self.node(leaf.summary(), leaf, &searches[i], growth);
-            self.may_split(pair[i]).then(node)
-        };
-        let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
-        let nodes = [node(0), node(1)];
-        let (own, parent_sums) = (smaller.as_deref_mut(), Some(&mut parent[..]));
-        let buffers = SumBuffers { own, parent: parent_sums, spare: &mut scratch.spare };
-        let found = self.searcher(growth).search_nodes(nodes, docs, buffers);
-        let found = self.reducer.best_splits(&self.options, growth.job.round, found)?;
-        self.scratch = scratch;
-        for ((leaf, found), sums) in pair.into_iter().zip(found).zip([smaller, Some(parent)]) {
-            let total = self.leaves[leaf].total;
-            self.record_result(leaf, found, total, growth);
-            self.keep(leaf, sums);
+        for job in self.jobs(leaves, parent, growth)? {
+            self.search_job(job, growth)?;
         }
         Ok(())
     }
 
-    /// Finds the best split of a leaf by summing its documents.
-    fn search_leaf(&mut self, at: usize, growth: &mut TreeGrowth<'_>) -> Result<()> {
-        if self.reducer.divides_docs() {
-            return self.search_leaf_data_parallel(at, growth);
-        }
-        let is_last = self.leaves.len() == self.options.num_leaves;
-        if is_last || !self.may_split(at) {
-            return Ok(());
-        }
-        let leaf = &self.leaves[at];
-        let is_sampled = self.options.rows_per_node < 1.0;
-        let sample = if is_sampled { self.sample(leaf, growth) } else { Vec::new() };
-        let docs = if is_sampled { &sample } else { self.docs.get(leaf.docs.clone()) };
-        let num_docs = docs.len();
-        let total = if is_sampled { sum(&self.packed, docs) } else { leaf.total };
-        let mut sums = if is_sampled { None } else { self.pool.acquire_for(num_docs)? };
+    fn search_job(&mut self, mut job: HistogramJob, growth: &mut TreeGrowth<'_>) -> Result<()> {
+        let is_summed = self.reducer.divides_docs();
+        let summary =
+            if is_summed { self.reduce_histogram(&mut job, growth)? } else { self.summary(&job) };
         let mut scratch = std::mem::take(&mut self.scratch);
-        let search = self.new_search(at, growth);
-        let node = self.node(NodeSummary { num_docs, total }, leaf, &search, growth);
-        let docs = NodeDocs::of(docs, self.doc_data(), &mut scratch.gathered);
-        let buffers =
-            SumBuffers { own: sums.as_deref_mut(), parent: None, spare: &mut scratch.spare };
-        let found = self.searcher(growth).search_nodes([Some(node), None], docs, buffers);
-        let [found, _] = self.reducer.best_splits(&self.options, growth.job.round, found)?;
+        let HistogramScratch { gathered, spare } = &mut scratch;
+        let (mut own, mut parent) = (job.own.take(), job.parent.take());
+        let nodes = self.nodes(&job, summary, |leaf, summary| {
+            let features = self.sampled_features(&leaf.features, leaf.number, growth);
+            self.node(summary, leaf, features, growth)
+        });
+        let docs = if is_summed {
+            NodeDocs::default()
+        } else {
+            self.look_up(&[self.docs_to_sum(&job)], gathered)[0]
+        };
+        let pair = SiblingPair {
+            docs,
+            own: own.as_deref_mut(),
+            parent: parent.as_deref_mut(),
+            nodes: nodes.each_ref().map(Option::as_ref),
+            is_summed,
+        };
+        let found = self.searcher(growth).search_pair(pair, spare);
+        let [own_found, found] =
+            self.reducer.best_splits(&self.options, growth.job.round, found)?;
         self.scratch = scratch;
-        self.record_result(at, found, total, growth);
-        self.keep(at, sums);
-        Ok(())
-    }
-
-    /// With several workers, keeping a histogram is always cheaper than exchanging it again.
-    fn is_kept(&self, num_docs: usize) -> bool {
-        self.reducer.divides_docs() || self.pool.is_kept(num_docs)
-    }
-
-    /// Keeps the histogram of a leaf that can be split and is large enough.
-    pub(super) fn keep(&mut self, at: usize, sums: Option<Box<[u64]>>) {
-        let is_kept = self.is_kept(self.leaves[at].docs.len());
-        let leaf = &mut self.leaves[at];
-        match sums {
-            Some(sums) if leaf.best.is_some() && is_kept => {
-                leaf.histogram = Some(sums);
-            }
-            Some(sums) => self.pool.release(sums),
-            None => {}
+        self.record_result(job.leaf, own_found, summary.total, growth);
+        self.keep(job.leaf, own, self.leaves[job.leaf].best.is_some());
+        if let Some(leaf) = job.sibling {
+            self.record_result(leaf, found, self.leaves[leaf].total, growth);
+            self.keep(leaf, parent, self.leaves[leaf].best.is_some());
         }
+        Ok(())
     }
 }
 
@@ -486,9 +452,7 @@ impl TreeGrowth<'_> {
             docs: 0,
         });
     }
-}
 
-impl TreeGrowth<'_> {
     /// The feature number of a set of categories.
     fn number_of(&mut self, feature: u32, test: &SplitTest) -> u32 {
         let binning = self.table.binning;
@@ -503,24 +467,6 @@ impl TreeGrowth<'_> {
             self.sets.len() - 1
         });
         (binning.num_features() + at) as u32
-    }
-}
-
-/// The reduction of the loss by a split: a positive number.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Reduction(pub(super) f64);
-
-impl Eq for Reduction {}
-
-impl Ord for Reduction {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Reduction {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 

@@ -10,7 +10,7 @@
 //! line. In a [sparse run](super::sparse_runs) only the active documents are added.
 
 use super::column_strips::Strip;
-use super::kernel::{self, ROOM, RunDocs, StripBlock};
+use super::kernel::{self, ROOM, StripBlock};
 use super::sparse_runs::SparseRun;
 use crate::error::{Error, Result};
 use crate::simd::Level;
@@ -73,18 +73,13 @@ impl HistogramPool {
         num_docs >= self.shape.least_kept()
     }
 
-    /// A histogram with arbitrary content, if a node with this many documents keeps one.
-    pub(super) fn acquire_for(&mut self, num_docs: usize) -> Result<Option<Box<[u64]>>> {
-        if !self.is_kept(num_docs) {
-            return Ok(None);
-        }
-        if let Some(histogram) = self.free.pop() {
-            return Ok(Some(histogram));
-        }
+    /// A histogram with arbitrary content.
+    pub(super) fn acquire(&mut self) -> Result<Box<[u64]>> {
         let len = self.shape.len();
-        let histogram = bytemuck::allocation::try_zeroed_slice_box(len)
-            .map_err(|()| Error::resource("the histograms of a tree", 8 * len as u64))?;
-        Ok(Some(histogram))
+        self.free
+            .pop()
+            .map_or_else(|| bytemuck::allocation::try_zeroed_slice_box(len), Ok)
+            .map_err(|()| Error::resource("the histograms of a tree", 8 * len as u64))
     }
 
     pub(super) fn release(&mut self, histogram: Box<[u64]>) {
@@ -92,16 +87,10 @@ impl HistogramPool {
     }
 }
 
-/// The documents of a node with their data.
-#[derive(Debug, Clone, Copy)]
+/// The documents of a node with their data, as many of each.
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NodeDocs<'a> {
     pub(super) docs: &'a [u32],
-    pub(super) doc_data: DocData<'a>,
-}
-
-/// The gradients and active runs of documents, in the order of the documents.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DocData<'a> {
     /// The packed gradient of each document.
     pub(super) packed: &'a [u64],
     /// The runs in which each document is active; empty if runs are not used.
@@ -111,21 +100,33 @@ pub(super) struct DocData<'a> {
 /// Buffers for the data of the documents of some nodes, one node after another.
 #[derive(Debug, Default)]
 pub(super) struct GatheredDocs {
-    gradients: Vec<u64>,
+    packed: Vec<u64>,
     active_runs: Vec<u32>,
 }
 
 impl GatheredDocs {
-    /// Copies the data of the documents of some nodes.
-    pub(super) fn look_up(&mut self, lists: &[&[u32]], doc_data: DocData<'_>) -> DocData<'_> {
-        let packed = look_up(lists, doc_data.packed, &mut self.gradients);
-        let all_active = doc_data.active_runs.is_empty();
-        let active_runs = if all_active {
-            &[]
-        } else {
-            look_up(lists, doc_data.active_runs, &mut self.active_runs)
+    /// The documents of some nodes, with copies of their data in the table.
+    pub(super) fn look_up<'s>(
+        &'s mut self,
+        lists: &[&'s [u32]],
+        packed: &'s [u64],
+        active_runs: &'s [u32],
+    ) -> Vec<NodeDocs<'s>> {
+        // All documents are in ascending order.
+        let has_all = lists.iter().any(|docs| docs.len() == packed.len());
+        // For few documents, runs are not used.
+        let has_runs =
+            !active_runs.is_empty() && lists.iter().any(|docs| docs.len() >= MIN_DOCS_FOR_RUNS);
+        let (packed, active_runs) = match (has_all, has_runs) {
+            (true, _) => (packed, active_runs),
+            (_, true) => (
+                look_up(lists, packed, &mut self.packed),
+                look_up(lists, active_runs, &mut self.active_runs),
+            ),
+            (_, false) => (look_up(lists, packed, &mut self.packed), &[][..]),
         };
-        DocData { packed, active_runs }
+        let mut rest = NodeDocs { docs: &[], packed, active_runs };
+        lists.iter().map(|docs| rest.take(docs)).collect()
     }
 }
 
@@ -165,50 +166,29 @@ fn look_up<'t, T: Copy + Default + Send + Sync>(
     &to[..num_docs]
 }
 
-impl DocData<'_> {
-    /// The data of the first documents, and of the rest.
-    pub(super) fn split(self, num_docs: usize) -> (Self, Self) {
-        let (packed, rest_packed) = self.packed.split_at(num_docs);
-        let (active_runs, rest_active) =
-            self.active_runs.split_at(num_docs.min(self.active_runs.len()));
-        (Self { packed, active_runs }, Self { packed: rest_packed, active_runs: rest_active })
-    }
-}
-
 impl<'a> NodeDocs<'a> {
-    /// Copies the data of some documents to `to`.
-    pub(super) fn of(docs: &'a [u32], doc_data: DocData<'a>, to: &'a mut GatheredDocs) -> Self {
-        if docs.len() == doc_data.packed.len() {
-            // All documents, in ascending order.
-            return Self { docs, doc_data };
-        }
-        // For few documents, runs are not used.
-        let active_runs = if docs.len() < MIN_DOCS_FOR_RUNS { &[] } else { doc_data.active_runs };
-        Self { docs, doc_data: to.look_up(&[docs], DocData { active_runs, ..doc_data }) }
-    }
-
-    /// No documents; their sums are zero.
-    pub(super) fn none() -> Self {
-        Self { docs: &[], doc_data: DocData { packed: &[], active_runs: &[] } }
-    }
-
     pub(super) fn len(&self) -> usize {
         self.docs.len()
     }
 
-    fn blocks(self) -> impl Iterator<Item = NodeDocs<'a>> {
-        self.chunks(BLOCK)
+    /// Takes the data of the next documents.
+    fn take(&mut self, docs: &'a [u32]) -> Self {
+        let packed = self.packed.split_off(..docs.len()).unwrap_or_default();
+        let active_runs = self.active_runs.split_off(..docs.len()).unwrap_or_default();
+        Self { docs, packed, active_runs }
     }
 
     /// Chunks of this many documents; the last may be smaller.
-    pub(super) fn chunks(self, num_docs: usize) -> impl Iterator<Item = NodeDocs<'a>> {
-        let mut rest = self.doc_data;
-        self.docs.chunks(num_docs).map(move |docs| {
-            let doc_data;
-            (doc_data, rest) = rest.split(docs.len());
-            NodeDocs { docs, doc_data }
-        })
+    pub(super) fn chunks(mut self, num_docs: usize) -> impl Iterator<Item = NodeDocs<'a>> {
+        self.docs.chunks(num_docs).map(move |docs| self.take(docs))
     }
+}
+
+/// Divides a range into parts of about equal length, which is at most `most`.
+pub(super) fn even_parts(range: Range<usize>, most: usize) -> impl Iterator<Item = Range<usize>> {
+    let num_parts = range.len().div_ceil(most);
+    let bound = move |part| range.start + range.len() * part / num_parts;
+    (0..num_parts).map(move |part| bound(part)..bound(part + 1))
 }
 
 /// Some columns of one strip.
@@ -249,7 +229,7 @@ impl StripColumns<'_> {
         }
         let mut active_runs = ActiveDocs::default();
         let mut is_first = true;
-        let mut blocks = docs.blocks().peekable();
+        let mut blocks = docs.chunks(BLOCK).peekable();
         while let Some(block) = blocks.next() {
             // The first tile prefetches the cells of the next block, or of the next strip.
             let (mut ahead, next_strip) = match (blocks.peek(), next) {
@@ -268,7 +248,7 @@ impl StripColumns<'_> {
                 }
                 let (docs, gradients) = match tile.run {
                     Some(run) => active_runs.of(self.level, block, run),
-                    None => (block.docs, block.doc_data.packed),
+                    None => (block.docs, block.packed),
                 };
                 let positions = &positions[tile.columns.clone()];
                 let next = &ahead[..ahead.len().min(docs.len())];
@@ -285,16 +265,14 @@ impl StripColumns<'_> {
     fn tiles(&self, docs: NodeDocs<'_>, shape: &HistogramShape) -> Vec<ColumnTile> {
         let mut tiles = Vec::new();
         let mut cut = |columns: Range<usize>, run: Option<usize>| {
-            let num_tiles = columns.len().div_ceil(shape.tile());
-            let bound = |tile: usize| columns.start + columns.len() * tile / num_tiles;
-            let parts = (0..num_tiles).map(|tile| bound(tile)..bound(tile + 1));
+            let parts = even_parts(columns, shape.tile());
             tiles.extend(parts.map(|columns| ColumnTile { columns, run }));
         };
         let mut start = 0;
-        if docs.len() >= MIN_DOCS_FOR_RUNS && !docs.doc_data.active_runs.is_empty() {
+        if docs.len() >= MIN_DOCS_FOR_RUNS && !docs.active_runs.is_empty() {
             for (number, run) in self.runs.iter().enumerate() {
                 let bound = |end: u32| self.positions.partition_point(|&position| position < end);
-                let columns = bound(run.positions().start)..bound(run.positions().end);
+                let columns = bound(run.positions.start)..bound(run.positions.end);
                 if !columns.is_empty() && run.pays(columns.len()) {
                     cut(start..columns.start, None);
                     cut(columns.clone(), Some(number));
@@ -317,7 +295,7 @@ impl StripColumns<'_> {
         if tiles.iter().all(|tile| tile.run.is_none()) {
             return;
         }
-        let total = kernel::total(self.level, docs.doc_data.packed);
+        let total = kernel::total(self.level, docs.packed);
         for tile in tiles {
             let Some(run) = tile.run.and_then(|run| self.runs.get(run)) else { continue };
             let sums = &mut sums[tile.columns.start * shape.stride..];
@@ -350,10 +328,8 @@ impl ActiveDocs {
     /// Selects them for the first tile of a run, and reuses them for the others.
     fn of(&mut self, level: Level, block: NodeDocs<'_>, run: usize) -> (&[u32], &[u64]) {
         if self.run.replace(run) != Some(run) {
-            let NodeDocs { docs, doc_data: DocData { packed: gradients, active_runs } } = block;
-            let run_docs = RunDocs { docs, gradients, active_runs };
-            self.len =
-                kernel::select_active(level, run_docs, run, &mut self.docs, &mut self.gradients);
+            let (docs, gradients) = (&mut self.docs, &mut self.gradients);
+            self.len = kernel::select_active(level, block, run, docs, gradients);
         }
         (&self.docs[..self.len], &self.gradients[..self.len])
     }

@@ -20,6 +20,7 @@
 
 mod binned_tree;
 mod categorical;
+mod column_scan;
 mod column_strips;
 mod constrained_search;
 mod constraints;
@@ -32,14 +33,12 @@ mod leaf_search;
 mod leaf_values;
 mod options;
 mod packed_gradients;
-mod parallel_sums;
 mod partition;
 mod reducer;
 mod sparse_runs;
 mod split_noise;
 mod split_search;
 mod symmetric;
-mod symmetric_search;
 
 /// What memory is requested for, in error messages.
 const GROWING: &str = "growing trees";

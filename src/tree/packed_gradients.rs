@@ -11,6 +11,7 @@
 //! documents that half a unit each would take most of the range, values are truncated instead of
 //! rounded.
 
+use super::grower::TreeJob;
 use super::kernel::{self, Packing};
 use super::options::Criterion;
 use super::reducer::GrowthReducer;
@@ -47,26 +48,20 @@ const BLOCK: usize = 4096;
 /// Up to this many documents, rounding takes at most an eighth of the range.
 const MOST_ROUNDED: usize = 1 << 29;
 
-/// The gradients to pack. Only those of `docs` will be summed, over all workers.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PackInput<'a> {
-    pub(super) gradients: &'a [Gradient],
-    pub(super) docs: &'a [u32],
-    pub(super) criterion: Criterion,
-    pub(super) reducer: &'a dyn GrowthReducer,
-    pub(super) round: u64,
-}
-
-/// Packs the gradients of all documents of the table into `packed`. Returns the scale, and the
-/// number of documents over all workers.
-pub(super) fn pack(load: PackInput<'_>, packed: &mut [u64]) -> Result<(GradientScale, usize)> {
-    let PackInput { gradients, criterion, .. } = load;
-    let (scale, num_docs) = scale_of(load)?;
+/// Packs the gradients of all documents of the table into `packed`; only those of the job's `docs`
+/// will be summed. Returns the scale, and the number of documents over all workers.
+pub(super) fn pack(
+    job: TreeJob<'_>,
+    criterion: Criterion,
+    reducer: &dyn GrowthReducer,
+    packed: &mut [u64],
+) -> Result<(GradientScale, usize)> {
+    let (scale, num_docs) = scale_of(job, criterion, reducer)?;
     let half = if num_docs <= MOST_ROUNDED { 0.5 } else { 0.0 };
     let counts = criterion == Criterion::LeastSquares;
     let packing = Packing { scale: [scale.grad, scale.mass], half, counts };
     // Also packs documents that are not in `docs`, which is cheap; they are not used.
-    let blocks = packed.par_chunks_mut(BLOCK).zip(gradients.par_chunks(BLOCK));
+    let blocks = packed.par_chunks_mut(BLOCK).zip(job.gradients.par_chunks(BLOCK));
     blocks.for_each(|(packed, gradients)| {
         kernel::pack(Level::best(), gradients, packing, packed);
     });
@@ -74,8 +69,12 @@ pub(super) fn pack(load: PackInput<'_>, packed: &mut [u64]) -> Result<(GradientS
 }
 
 /// The factors for gradients, and the number of documents over all workers.
-fn scale_of(load: PackInput<'_>) -> Result<(GradientScale, usize)> {
-    let PackInput { gradients, docs, criterion, reducer, round } = load;
+fn scale_of(
+    job: TreeJob<'_>,
+    criterion: Criterion,
+    reducer: &dyn GrowthReducer,
+) -> Result<(GradientScale, usize)> {
+    let TreeJob { gradients, docs, round, .. } = job;
     let mut most = largest(gradients, docs);
     reducer.max("the largest gradient", round, &mut most)?;
     let factors = most.map(factor);
@@ -159,9 +158,9 @@ mod tests {
     fn packed(gradients: &[Gradient]) -> (Vec<u64>, GradientScale) {
         let docs: Vec<u32> = (0..gradients.len() as u32).collect();
         let mut packed = vec![0; gradients.len()];
-        let (criterion, reducer) = (Criterion::SecondOrder, &LocalReducer);
-        let load = PackInput { gradients, docs: &docs, criterion, reducer, round: 0 };
-        let (scale, num_docs) = pack(load, &mut packed).unwrap();
+        let job = TreeJob { gradients, docs: &docs, rest: &[], round: 0 };
+        let (scale, num_docs) =
+            pack(job, Criterion::SecondOrder, &LocalReducer, &mut packed).unwrap();
         assert_eq!(num_docs, gradients.len());
         (packed, scale)
     }

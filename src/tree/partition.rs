@@ -1,7 +1,7 @@
 //! The documents of a tree, grouped by node.
 
 use super::GROWING;
-use super::kernel::{self, LeftBytes};
+use super::kernel::{self, ByteSet};
 use crate::error::Result;
 use crate::huge_pages::HugePageVec;
 use crate::simd::Level;
@@ -34,18 +34,13 @@ impl DocPartition {
         &self.docs[run]
     }
 
-    /// Moves the documents of a range that go left to its front; both sides keep their order.
-    /// Returns the start of the right side.
-    pub(super) fn partition(&mut self, run: Range<usize>, cells: &[u8], side: &LeftBytes) -> usize {
-        run.start + partition_range(&mut self.docs[run.clone()], &mut self.right[run], cells, side)
-    }
-
-    /// [`partition`](Self::partition) of many disjoint ranges.
-    pub(super) fn partition_all(
+    /// Moves the documents of each of some disjoint ranges that go left to its front; both sides
+    /// keep their order. Returns the starts of the right sides.
+    pub(super) fn partition(
         &mut self,
         runs: &[Range<usize>],
         cells: &[u8],
-        side: &LeftBytes,
+        side: &ByteSet,
     ) -> Vec<usize> {
         let mut order: Vec<usize> = (0..runs.len()).collect();
         order.sort_unstable_by_key(|&at| (runs[at].start, runs[at].end));
@@ -77,7 +72,7 @@ impl DocPartition {
 
 /// Moves the documents that go left to the front and returns their number. `right` is scratch
 /// space.
-fn partition_range(docs: &mut [u32], right: &mut [u32], cells: &[u8], side: &LeftBytes) -> usize {
+fn partition_range(docs: &mut [u32], right: &mut [u32], cells: &[u8], side: &ByteSet) -> usize {
     let level = Level::best();
     let threads = rayon::current_num_threads();
     if docs.len() < FEW || threads == 1 {
@@ -114,8 +109,7 @@ mod tests {
         let num_docs = 5 * FEW as u32 + 3;
         let mut cells: Vec<u8> = (0..num_docs.into()).map(|i| draw(1, 1, i) as u8).collect();
         cells.extend([0; 64]);
-        let mut side = LeftBytes::default();
-        (0..100).for_each(|byte| side.insert(byte));
+        let side: ByteSet = (0..100).collect();
         let all: Vec<u32> = (0..num_docs).collect();
         let ends = [0, 3, 3, FEW, 4 * FEW, 4 * FEW + 100, all.len()];
         // In any order, and not all ranges.
@@ -124,7 +118,7 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut rows = DocPartition::with_room(all.len()).unwrap();
             rows.start(&all);
-            let middles = pool.install(|| rows.partition_all(&runs, &cells, &side));
+            let middles = pool.install(|| rows.partition(&runs, &cells, &side));
             for (run, middle) in runs.iter().cloned().zip(middles) {
                 let is_left = |&&doc: &&u32| cells[doc as usize] < 100;
                 let (mut left, right): (Vec<u32>, Vec<u32>) =

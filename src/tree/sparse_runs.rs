@@ -41,28 +41,14 @@ pub(super) struct SparseRuns {
 /// Columns in which many documents have only dominant bytes. They are neighbours in the strips.
 #[derive(Debug)]
 pub(super) struct SparseRun {
-    positions: Range<u32>,
+    /// The columns of the table, ascending.
+    pub(super) columns: Vec<u32>,
+    /// Their positions in the strips.
+    pub(super) positions: Range<u32>,
     /// The dominant byte of each column.
-    dominant: Vec<u8>,
-    /// The approximate share of the documents that are inactive.
-    share: f32,
-}
-
-/// Which columns should be neighbours in the strips.
-#[derive(Debug, Default)]
-pub(super) struct RunPlan {
-    /// The columns of each run, and the share of the documents that are inactive in it.
-    pub(super) runs: Vec<(Vec<u32>, f32)>,
-    pub(super) rest: Vec<u32>,
-    /// The dominant byte of each column of the table.
     pub(super) dominant: Vec<u8>,
-}
-
-impl RunPlan {
-    /// A plan without runs.
-    pub(super) fn plain(width: usize) -> Self {
-        Self { rest: (0..width as u32).collect(), ..Self::default() }
-    }
+    /// The approximate share of the documents that are inactive.
+    pub(super) share: f32,
 }
 
 /// A candidate run.
@@ -74,71 +60,39 @@ struct RunDraft {
 }
 
 impl SparseRuns {
-    /// Chooses the runs of a table, the largest run first.
-    pub(super) fn plan(matrix: &BinnedMatrix) -> RunPlan {
+    /// Chooses the runs of a table, the largest run first. They have no positions yet.
+    pub(super) fn of(matrix: &BinnedMatrix) -> Self {
         if matrix.num_rows() < MIN_DOCS_FOR_RUNS {
-            return RunPlan::plain(matrix.width());
+            return Self::default();
         }
         let sample = DocSample::of(matrix);
-        let mut runs = sample.drafts();
-        runs.sort_by_key(|run| (Reverse(run.columns.len()), run.columns[0]));
-        let mut is_free = vec![true; matrix.width()];
-        for run in &mut runs {
-            run.columns.sort_unstable();
-            for &column in &run.columns {
-                is_free[column as usize] = false;
-            }
-        }
-        let share = |run: &RunDraft| run.num_inactive as f32 / sample.docs.len() as f32;
-        RunPlan {
-            runs: runs.iter().map(|run| (run.columns.clone(), share(run))).collect(),
-            rest: (0..).zip(is_free).filter(|(_, is)| *is).map(|(column, _)| column).collect(),
-            dominant: sample.dominant,
-        }
-    }
-
-    /// The runs of a plan at the given positions, before
-    /// [`find_active_docs`](Self::find_active_docs).
-    pub(super) fn of(plan: &RunPlan, positions: &[Range<u32>]) -> Self {
-        let run = |((columns, share), positions): (&(Vec<u32>, f32), &Range<u32>)| SparseRun {
-            positions: positions.clone(),
-            dominant: columns.iter().map(|&column| plan.dominant[column as usize]).collect(),
-            share: *share,
+        let mut drafts = sample.drafts();
+        drafts.sort_by_key(|run| (Reverse(run.columns.len()), run.columns[0]));
+        let run = |RunDraft { mut columns, num_inactive, .. }: RunDraft| {
+            columns.sort_unstable();
+            let dominant = columns.iter().map(|&column| sample.dominant[column as usize]);
+            let dominant = dominant.collect();
+            let share = num_inactive as f32 / sample.docs.len() as f32;
+            SparseRun { columns, positions: 0..0, dominant, share }
         };
-        Self { runs: plan.runs.iter().zip(positions).map(run).collect(), active: Vec::new() }
-    }
-
-    /// Computes which documents are active in which runs. `cells` returns the bytes of a document
-    /// from the first position on, as far as they lie in one strip.
-    pub(super) fn find_active_docs<'c>(
-        &mut self,
-        num_docs: usize,
-        cells: impl Fn(usize, Range<u32>) -> &'c [u8] + Sync,
-    ) {
-        if self.runs.is_empty() {
-            return;
-        }
-        let runs = &self.runs;
-        let is_active = |run: &SparseRun, doc: usize| {
-            let (mut dominant, mut positions) = (&run.dominant[..], run.positions.clone());
-            while !positions.is_empty() {
-                let found = cells(doc, positions.clone());
-                let (here, after) = dominant.split_at(found.len());
-                if found != here {
-                    return true;
+        let runs: Vec<SparseRun> = drafts.into_iter().map(run).collect();
+        let mut active = vec![0; if runs.is_empty() { 0 } else { matrix.num_rows() }];
+        active.par_chunks_mut(DOCS_A_TASK).enumerate().for_each(|(task, active)| {
+            for (bit, run) in runs.iter().enumerate() {
+                for (&column, &dominant) in run.columns.iter().zip(&run.dominant) {
+                    let cells = &matrix.column(column as usize)[task * DOCS_A_TASK..];
+                    for (active, &cell) in active.iter_mut().zip(cells) {
+                        *active |= u32::from(cell != dominant) << bit;
+                    }
                 }
-                (dominant, positions.start) = (after, positions.start + found.len() as u32);
-            }
-            false
-        };
-        self.active.resize(num_docs, 0);
-        let tasks = self.active.par_chunks_mut(DOCS_A_TASK).enumerate();
-        tasks.for_each(|(task, active)| {
-            for (doc, active) in (task * DOCS_A_TASK..).zip(active) {
-                let bits = runs.iter().zip(0..).filter(|(run, _)| is_active(run, doc));
-                *active = bits.fold(0, |bits, (_, run)| bits | 1 << run);
             }
         });
+        Self { runs, active }
+    }
+
+    /// The runs, to place them.
+    pub(super) fn runs_mut(&mut self) -> &mut [SparseRun] {
+        &mut self.runs
     }
 
     pub(super) fn runs(&self) -> &[SparseRun] {
@@ -152,10 +106,6 @@ impl SparseRuns {
 }
 
 impl SparseRun {
-    pub(super) fn positions(&self) -> Range<u32> {
-        self.positions.clone()
-    }
-
     /// Whether skipping inactive documents saves time for this many columns of the run.
     pub(super) fn pays(&self, num_columns: usize) -> bool {
         num_columns as f32 * self.share >= 1.5

@@ -1,25 +1,17 @@
-//! Builds histograms and finds the best split of a node in them.
+//! Finds the best split of a node in its histogram.
 //!
 //! A split sends documents up to a bin code to the left. Its value is `G² / (H + l2)` summed over
 //! both sides; the reduction of the loss is that minus the value of the unsplit node. Everything is
 //! computed from exact integer sums, and all SIMD levels do the same arithmetic, so the chosen
 //! split is the same everywhere. Of equal values the first wins: by column of the table, then
 //! feature, then threshold, with missing values to the right before the left.
-//!
-//! Histograms are built and searched some columns at a time, while the sums are in a cache: first
-//! the node from its documents, then its sibling as parent minus node, in place. Histograms of
-//! small nodes are not kept, because summing the children from their documents is faster than
-//! reading the histogram back from memory.
 
-use super::column_strips::{ColumnStrips, Strip};
+use super::column_scan::{SiblingPair, SplitSearcher};
 use super::constrained_search::ConstrainedSearch;
-use super::constraints::ActiveConstraints;
-use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
-use super::histogram::{BLOCK, HistogramShape, NodeDocs, StripColumns};
-use super::kernel::{self, SearchScratch};
+use super::features::FeatureSet;
+use super::kernel::{self, ByteSet, SearchScratch};
+use super::packed_gradients::GradientSums;
 use super::split_noise::SplitNoise;
-use crate::simd::Level;
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The best split that the search found.
@@ -44,28 +36,21 @@ pub(crate) struct SplitCandidate {
 pub(crate) enum SplitTest {
     /// Codes up to this one.
     UpTo(u8),
-    /// A set of category codes, a bit per code.
-    In([u64; 4]),
+    /// A set of category codes.
+    In(ByteSet),
 }
 
 impl SplitTest {
-    /// A single category.
-    pub(super) fn only(code: u8) -> Self {
-        let mut codes = [0; 4];
-        codes[usize::from(code / 64)] |= 1 << (code % 64);
-        Self::In(codes)
-    }
-
     pub(super) fn is_left(&self, code: u8) -> bool {
         match self {
             Self::UpTo(last) => code <= *last,
-            Self::In(codes) => codes[usize::from(code / 64)] >> (code % 64) & 1 == 1,
+            Self::In(codes) => codes.contains(code),
         }
     }
 }
 
 /// What the search needs to know of a node.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct SearchNode<'a> {
     /// The packed sums of its documents.
     pub(super) total: u64,
@@ -76,11 +61,21 @@ pub(super) struct SearchNode<'a> {
     /// The value of the node if it is not split.
     pub(super) unsplit_value: f64,
     /// The features that the SIMD kernels search.
-    pub(super) features: &'a FeatureSet,
+    pub(super) features: FeatureSet,
     pub(super) constrained: Option<ConstrainedSearch<'a>>,
     /// A lower bound for the score of the chosen split.
-    pub(super) best_so_far: &'a BestSoFar,
+    pub(super) best_so_far: BestSoFar,
     pub(super) noise: Option<SplitNoise>,
+}
+
+impl SearchNode<'_> {
+    /// The side of missing values under a split, of which `missing` are the sums. Values that are
+    /// missing only in other data go where most documents go.
+    #[inline]
+    pub(super) fn missing_left(&self, chosen: bool, missing: u64, left: u64) -> bool {
+        let mass = |sum: u64| u64::from(GradientSums::of(sum).mass);
+        if missing == 0 { 2 * mass(left) >= mass(self.total) } else { chosen }
+    }
 }
 
 /// The score of the best split of a node so far, shared by all threads.
@@ -111,12 +106,16 @@ pub(crate) struct SearchResult {
 }
 
 impl SearchResult {
+    /// Replaces the best split if another one beats it.
+    pub(crate) fn offer(&mut self, other: SplitCandidate) {
+        if beats(other.score, other.slot, self.best.as_ref()) {
+            self.best = Some(other);
+        }
+    }
+
     /// Merges in the result of other columns.
     pub(crate) fn join(mut self, other: Self) -> Self {
-        let best = self.best.as_ref();
-        if other.best.is_some_and(|other| beats(other.score, other.slot, best)) {
-            self.best = other.best;
-        }
+        other.best.into_iter().for_each(|other| self.offer(other));
         self.unsplittable.extend(other.unsplittable);
         self
     }
@@ -130,245 +129,27 @@ pub(super) fn beats(score: f64, slot: usize, best: Option<&SplitCandidate>) -> b
     }
 }
 
-/// With fewer cells and sums than this, one thread is faster than waking another.
-pub(super) const FEW: usize = 1 << 16;
-
-/// Columns whose sums stay in the first-level cache between subtraction and search.
-pub(super) const GROUP: usize = 4;
-
-/// Builds histograms of a tree's columns and searches them for splits.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SplitSearcher<'a> {
-    pub(super) level: Level,
-    pub(super) slots: &'a FeatureSlots,
-    /// The positions of the columns, ascending.
-    pub(super) positions: &'a [u32],
-    pub(super) strips: &'a ColumnStrips,
-    pub(super) shape: HistogramShape,
-    pub(super) constraints: Option<&'a ActiveConstraints>,
-}
-
-/// The buffers that histograms are written to.
-pub(super) struct SumBuffers<'a> {
-    /// For the sums of the node's documents, if they are kept.
-    pub(super) own: Option<&'a mut [u64]>,
-    /// The parent's sums, replaced by those of the sibling; `None` if there is no sibling.
-    pub(super) parent: Option<&'a mut [u64]>,
-    /// For sums that are not kept.
-    pub(super) spare: &'a mut Vec<u64>,
-}
-
-/// Some columns of a node's histogram.
-#[derive(Clone, Copy)]
-pub(super) struct NodeColumns<'a> {
-    pub(super) searcher: &'a SplitSearcher<'a>,
-    pub(super) node: &'a SearchNode<'a>,
-    /// The index of the first of them in the searcher's positions.
-    pub(super) first: usize,
-    pub(super) sums: &'a [u64],
-}
-
-/// Columns of one strip that one thread builds and searches.
-struct SearchTask<'a> {
-    /// The index of the first of them in the searcher's positions.
-    first: usize,
-    part: StripColumns<'a>,
-    /// The sums of the node's documents, if they are kept.
-    own: Option<&'a mut [u64]>,
-    /// The parent's sums, replaced by those of the sibling.
-    parent: Option<&'a mut [u64]>,
-    /// If not empty, `own` has the sums of only some documents, and these are the sums of the
-    /// others.
-    more: Vec<&'a [u64]>,
-}
-
-impl<'a> SplitSearcher<'a> {
-    /// The features of the column at a position, with their slot indices.
-    pub(super) fn slots_at(&self, position: u32) -> impl Iterator<Item = (usize, &'a FeatureSlot)> {
-        self.slots.of_column(self.strips.column(position))
-    }
-
-    /// The best splits of two nodes: the one with the given documents, and its sibling. A node that
-    /// is `None` will not be split.
-    pub(super) fn search_nodes(
+impl SplitSearcher<'_> {
+    /// The best splits of a node and its sibling.
+    pub(super) fn search_pair(
         &self,
-        nodes: [Option<SearchNode<'_>>; 2],
-        docs: NodeDocs<'_>,
-        buffers: SumBuffers<'_>,
+        pair: SiblingPair<'_>,
+        spare: &mut Vec<u64>,
     ) -> [SearchResult; 2] {
-        let SumBuffers { mut own, parent, spare } = buffers;
-        let threads = self.threads(docs.len() + self.shape.stride);
-        let join = |[a, b]: [SearchResult; 2], [c, d]: [SearchResult; 2]| [a.join(c), b.join(d)];
-        if threads == 1 {
-            let scan = |task| self.search_task(task, &nodes, docs, spare);
-            let tasks = self.tasks(docs.len(), threads, (own, parent), &[]);
-            return tasks.into_iter().map(scan).fold(Default::default(), join);
-        }
-        let num_parts = self.num_parts(docs.len(), threads);
-        let more = match &mut own {
-            Some(own) if num_parts > 1 => self.fill_in_parallel(docs, num_parts, own, spare),
-            _ => Vec::new(),
-        };
-        let tasks = self.tasks(docs.len(), threads, (own, parent), &more);
-        let scan = |scratch: &mut Vec<u64>, task| self.search_task(task, &nodes, docs, scratch);
-        let found: Vec<_> = tasks.into_par_iter().map_init(Vec::new, scan).collect();
-        found.into_iter().fold(Default::default(), join)
-    }
-
-    /// Builds the histogram of some documents without a search.
-    pub(super) fn fill(&self, docs: NodeDocs<'_>, own: &mut [u64], spare: &mut Vec<u64>) {
-        let threads = self.threads(docs.len());
-        let num_parts = self.num_parts(docs.len(), threads);
-        if num_parts > 1 {
-            let more = self.fill_in_parallel(docs, num_parts, own, spare);
-            let size = self.positions.len() * self.shape.stride;
-            let each = size.div_ceil(2 * threads);
-            own[..size].par_chunks_mut(each).enumerate().for_each(|(number, own)| {
-                for more in &more {
-                    kernel::add(self.level, own, &more[number * each..][..own.len()]);
+        let found = self.scan(vec![pair], spare, |task, spare| {
+            let mut found = <[SearchResult; 2]>::default();
+            let search_scratch = &mut SearchScratch::new();
+            self.for_each_node(task, spare, |which, columns| {
+                kernel::search(self.level, columns, search_scratch, &mut found[which]);
+                if let Some(constrained) = &columns.node.constrained {
+                    constrained.search(columns, &mut found[which]);
                 }
             });
-            return;
-        }
-        let tasks = self.tasks(docs.len(), threads, (Some(own), None), &[]);
-        let fill = |task: SearchTask<'_>| {
-            if let Some(own) = task.own {
-                task.part.fill(docs, &self.shape, own);
-            }
-        };
-        if threads == 1 {
-            tasks.into_iter().for_each(fill);
-        } else {
-            tasks.into_par_iter().for_each(fill);
-        }
-    }
-
-    /// The number of threads for this many cells and sums per column.
-    fn threads(&self, height: usize) -> usize {
-        if self.positions.len() * height < FEW { 1 } else { rayon::current_num_threads() }
-    }
-
-    /// The columns strip by strip, each with the strip that follows.
-    pub(super) fn by_strip<'s>(
-        &'s self,
-        mut positions: &'s [u32],
-    ) -> impl Iterator<Item = (StripColumns<'s>, Option<Strip<'s>>)> {
-        std::iter::from_fn(move || {
-            let (strip, of_strip) = self.strips.strip(*positions.first()?);
-            let len = positions.partition_point(|&position| position < of_strip.end);
-            let own;
-            (own, positions) = positions.split_at(len);
-            let next = positions.first().map(|&position| self.strips.strip(position).0);
-            let (level, runs) = (self.level, self.strips.sparse_runs().runs());
-            let part =
-                StripColumns { strip, positions: own, level, runs, is_cold: true, next: None };
-            Some((part, next))
-        })
-    }
-
-    /// Divides the columns into tasks.
-    fn tasks<'s>(
-        &'s self,
-        num_docs: usize,
-        threads: usize,
-        (mut own, mut parent): (Option<&'s mut [u64]>, Option<&'s mut [u64]>),
-        more: &[&'s [u64]],
-    ) -> Vec<SearchTask<'s>> {
-        // The sums of few documents are searched while they are in the first-level cache.
-        let most = match (num_docs, threads) {
-            (..=BLOCK, 1) => self.shape.tile(),
-            (_, 1) => usize::MAX,
-            _ if num_docs > BLOCK && self.has_enough_strips(threads) => usize::MAX,
-            _ => self.most_columns(threads),
-        };
-        let mut tasks = Vec::new();
-        let mut first = 0;
-        for (strip, next) in self.by_strip(self.positions) {
-            let len = strip.positions.len();
-            let num_parts = len.div_ceil(most);
-            let bound = |part: usize| len * part / num_parts;
-            for part in 0..num_parts {
-                let positions = &strip.positions[bound(part)..bound(part + 1)];
-                let is_cold = first == 0 || num_docs > BLOCK && part > 0;
-                let next = next.filter(|_| part == 0);
-                let sums = first * self.shape.stride..(first + positions.len()) * self.shape.stride;
-                let [own, parent] = [&mut own, &mut parent].map(|all| split_off(all, sums.len()));
-                let more = more.iter().map(|more| &more[sums.clone()]).collect();
-                let part = StripColumns { positions, is_cold, next, ..strip };
-                tasks.push(SearchTask { first, part, own, parent, more });
-                first += positions.len();
-            }
-        }
-        tasks
-    }
-
-    /// The most columns per task with several threads.
-    fn most_columns(&self, threads: usize) -> usize {
-        // Twice as many tasks as threads, so that a delayed thread does not delay the others for
-        // long.
-        self.positions.len().div_ceil(2 * threads).clamp(8, self.shape.tile())
-    }
-
-    fn search_task(
-        &self,
-        task: SearchTask<'_>,
-        nodes: &[Option<SearchNode<'_>>; 2],
-        docs: NodeDocs<'_>,
-        scratch: &mut Vec<u64>,
-    ) -> [SearchResult; 2] {
-        let mut found = [SearchResult::default(), SearchResult::default()];
-        let search_scratch = &mut SearchScratch::new();
-        let size = task.part.positions.len() * self.shape.stride;
-        let own = task.own.unwrap_or_else(|| {
-            scratch.resize(size, 0);
-            scratch
+            found
         });
-        if task.more.is_empty() {
-            task.part.fill(docs, &self.shape, own);
-        }
-        let group = GROUP * self.shape.stride;
-        let mut parent = task.parent.map(|parent| parent.chunks_mut(group));
-        for (i, own) in own.chunks_mut(group).enumerate() {
-            let first = task.first + i * GROUP;
-            for more in &task.more {
-                kernel::add(self.level, own, &more[i * group..][..own.len()]);
-            }
-            if let Some(node) = &nodes[0] {
-                self.search((first, own), node, search_scratch, &mut found[0]);
-            }
-            let Some(parent) = parent.as_mut().and_then(Iterator::next) else { continue };
-            kernel::subtract(self.level, parent, own);
-            if let Some(node) = &nodes[1] {
-                self.search((first, parent), node, search_scratch, &mut found[1]);
-            }
-        }
-        found
+        let join = |[a, b]: [SearchResult; 2], [c, d]: [SearchResult; 2]| [a.join(c), b.join(d)];
+        found.into_iter().fold(Default::default(), join)
     }
-
-    /// Searches as many columns as there are sums for, from index `first` on.
-    fn search(
-        &self,
-        (first, sums): (usize, &[u64]),
-        node: &SearchNode<'_>,
-        search_scratch: &mut SearchScratch,
-        found: &mut SearchResult,
-    ) {
-        let columns = NodeColumns { searcher: self, node, first, sums };
-        kernel::search(self.level, columns, search_scratch, found);
-        if let Some(constrained) = &node.constrained {
-            constrained.search(columns, found);
-        }
-    }
-}
-
-/// Splits off the first `size` of some sums.
-pub(super) fn split_off<'s>(
-    sums: &mut Option<&'s mut [u64]>,
-    size: usize,
-) -> Option<&'s mut [u64]> {
-    let (first, rest) = sums.take()?.split_at_mut(size);
-    *sums = Some(rest);
-    Some(first)
 }
 
 #[cfg(test)]
@@ -379,9 +160,11 @@ mod tests {
     use crate::error::Result;
     use crate::interrupt::Interrupt;
     use crate::random::draw;
-    use crate::tree::histogram::DocData;
-    use crate::tree::packed_gradients::GradientSums;
-    use crate::tree::symmetric_search::{LevelCriteria, SiblingPair};
+    use crate::simd::Level;
+    use crate::tree::column_strips::ColumnStrips;
+    use crate::tree::features::FeatureSlots;
+    use crate::tree::histogram::{HistogramShape, NodeDocs};
+    use crate::tree::kernel::LevelCriteria;
     use std::ops::Range;
 
     #[derive(Debug)]
@@ -430,7 +213,7 @@ mod tests {
         let matrix = &BinnedMatrix::zeros(width, 1).unwrap();
         let strips = &ColumnStrips::of(matrix).unwrap();
         let size = stride * width;
-        let set = FeatureSet::all(slots.len());
+        let set = FeatureSet::of(slots.len(), 0..slots.len());
         for seed in 0..20 {
             // A mass of 0 or 1 and a small gradient: many equal values and empty bins.
             let sums: Vec<u64> = (0..size as u64)
@@ -438,10 +221,9 @@ mod tests {
                 .collect();
             let column = &sums[..stride];
             let total = column.iter().fold(0u64, |sum, &more| sum.wrapping_add(more));
-            let docs = NodeDocs::none();
+            let docs = NodeDocs::default();
             let found = Level::available().into_iter().map(|level| {
                 let (columns, slots) = (&columns[..], &slots);
-                let best_so_far = &BestSoFar::default();
                 let l2 = if seed % 2 == 0 { 0.5 } else { 1e15 };
                 let noise = SplitNoise { deviation: 1.0, start: seed, floor: 0.0 };
                 let noise = (seed % 3 == 0).then_some(noise);
@@ -450,30 +232,29 @@ mod tests {
                     least: 1.0,
                     l2,
                     unsplit_value: 0.0,
-                    features: &set,
+                    features: set.clone(),
                     constrained: None,
-                    best_so_far,
+                    best_so_far: BestSoFar::default(),
                     noise,
                 };
+                let nodes = [None, Some(&node)];
+                let pair =
+                    |parent| SiblingPair { docs, own: None, parent, nodes, is_summed: false };
                 let constraints = None;
                 let searcher =
                     SplitSearcher { level, slots, positions: columns, strips, shape, constraints };
                 // No documents: the sibling's sums are those of the parent.
-                let (parent, spare) = (&mut sums.clone()[..], &mut Vec::new());
-                let buffers = SumBuffers { own: None, parent: Some(parent), spare };
-                let found = searcher.search_nodes([None, Some(node)], docs, buffers);
+                let mut parent = sums.clone();
+                let found = searcher.search_pair(pair(Some(&mut parent)), &mut Vec::new());
                 assert_eq!(found[0].best, None);
                 let mut sums = sums.clone();
-                let nodes = [None, Some(node)];
-                let pair =
-                    |parent| SiblingPair { docs, own: None, parent, nodes, is_summed: false };
                 // Two equal nodes.
                 let (first, second) = sums.split_at_mut(size / 2);
                 let searcher = SplitSearcher { positions: &columns[..width / 2], ..searcher };
                 let pairs = vec![pair(Some(first)), pair(Some(&mut second[..width / 2 * stride]))];
                 let chosen = searcher.search_level(
                     pairs,
-                    LevelCriteria { features: &set, base: 1.0, floor: 1.0, noise },
+                    &LevelCriteria { features: set.clone(), base: 1.0, floor: 1.0, noise },
                     &mut Vec::new(),
                 );
                 assert!(chosen.is_some());
@@ -502,12 +283,12 @@ mod tests {
             let codes = slot.codes as u8;
             // Of the last code but that of missing cells.
             let doc_data = slot.side(&SplitTest::UpTo(codes - 2), false);
-            let has_missing = add(&|byte| !doc_data.is_left(byte)) != 0;
+            let has_missing = add(&|byte| !doc_data.contains(byte)) != 0;
             for missing_left in [false, true] {
                 for code in 0..codes - 1 - u8::from(!has_missing) {
                     let test = SplitTest::UpTo(code);
                     let side = slot.side(&test, missing_left);
-                    let left = add(&|byte| side.is_left(byte));
+                    let left = add(&|byte| side.contains(byte));
                     let (l, all) = (GradientSums::of(left), GradientSums::of(node.total));
                     let (gl, ml) = (f64::from(l.grad), f64::from(l.mass));
                     let (gr, mr) = (f64::from(all.grad) - gl, f64::from(all.mass) - ml);
@@ -545,8 +326,7 @@ mod tests {
         let slots = &FeatureSlots::of(&binning);
         let shape = HistogramShape { stride: slots.stride(), width: matrix.width() };
         let columns: Vec<u32> = (0..matrix.width() as u32).collect();
-        let (columns, strips, features) =
-            (&columns[..], &ColumnStrips::of(matrix).unwrap(), &FeatureSet::all(slots.len()));
+        let (columns, strips) = (&columns[..], &ColumnStrips::of(matrix).unwrap());
         let constraints = None;
         let searcher =
             |level| SplitSearcher { level, slots, positions: columns, strips, shape, constraints };
@@ -558,26 +338,21 @@ mod tests {
             let gradients: Vec<u64> = order.iter().map(gradient).collect();
             let total = gradients.iter().fold(0u64, |sum, &more| sum.wrapping_add(more));
             let noise = SplitNoise { deviation: 0.2 * seed as f64, start: seed, floor: 1.0 };
-            let best_so_far = &BestSoFar::default();
-            let (least, l2, unsplit_value) = (30.0, 2.0, 0.0);
-            let noisy = Some(noise);
-            let constrained = None;
             let node = SearchNode {
                 total,
-                least,
-                l2,
-                unsplit_value,
-                features,
-                constrained,
-                best_so_far,
-                noise: noisy,
+                least: 30.0,
+                l2: 2.0,
+                unsplit_value: 0.0,
+                features: FeatureSet::of(slots.len(), 0..slots.len()),
+                constrained: None,
+                best_so_far: BestSoFar::default(),
+                noise: Some(noise),
             };
             let mut sums = vec![0; shape.stride * shape.width];
-            let doc_data = DocData { packed: &gradients, active_runs: &[] };
-            let docs = NodeDocs { docs: &order, doc_data };
-            let level = Level::best();
-            let buffers = SumBuffers { own: Some(&mut sums), parent: None, spare: &mut Vec::new() };
-            let [found, _] = searcher(level).search_nodes([Some(node), None], docs, buffers);
+            let docs = NodeDocs { docs: &order, packed: &gradients, active_runs: &[] };
+            let (own, nodes) = (Some(&mut sums[..]), [Some(&node), None]);
+            let pair = SiblingPair { docs, own, parent: None, nodes, is_summed: false };
+            let [found, _] = searcher(Level::best()).search_pair(pair, &mut Vec::new());
             let best = luckiest(slots, &sums, &node, &noise).unwrap();
             let found = found.best.unwrap();
             // Which side missing cells go to where there are none, others say.

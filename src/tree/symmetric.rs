@@ -4,33 +4,21 @@
 //! because the tree must be complete. A leaf that is too small for a value of its own inherits one
 //! from above.
 
+use super::column_scan::SiblingPair;
 use super::constraints::ValueBounds;
 use super::features::{FeatureSet, FeatureSlot};
-use super::grower::{BestSplit, Grower, NODE, OpenLeaf, TreeGrowth, sum};
-use super::histogram::{DocData, GatheredDocs, HistogramScratch, NodeDocs};
-use super::kernel::{LeftBytes, LevelSplit};
-use super::leaf_search::{NodeSearch, NodeSummary};
+use super::grower::{BestSplit, Grower, OpenLeaf, TreeGrowth};
+use super::histogram::HistogramScratch;
+use super::kernel::{ByteSet, LevelCriteria, LevelSplit};
+use super::leaf_search::{HistogramJob, NodeSummary};
 use super::packed_gradients::GradientSums;
 use super::split_search::SplitCandidate;
-use super::symmetric_search::{LevelCriteria, SiblingPair};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
-use crate::random::draw;
 use rayon::prelude::*;
 
 /// Leaves per task.
 const LEAVES_A_TASK: usize = 16;
-
-/// A leaf whose histogram is summed from its documents, with the buffers for it.
-struct HistogramJob {
-    leaf: usize,
-    /// The sibling, if its histogram is computed from the parent's.
-    sibling: Option<usize>,
-    /// The sampled documents that the split is chosen from, if not all.
-    sample: Option<Vec<u32>>,
-    own: Option<Box<[u64]>>,
-    parent: Option<Box<[u64]>>,
-}
 
 /// The effect of a split on a leaf.
 struct SplitOutcome {
@@ -49,10 +37,9 @@ impl Grower {
     ) -> Result<()> {
         let depth = self.options.num_leaves.ilog2();
         let depth = self.options.max_depth.map_or(depth, |most| most.min(depth));
-        for level in 0..depth {
+        for _ in 0..depth {
             interrupt.check()?;
-            let features = self.features_of_level(level, growth);
-            let Some(chosen) = self.search_level(&features, growth)? else { break };
+            let Some(chosen) = self.search_level(growth)? else { break };
             self.split_level(&chosen, growth);
             if let Some(constraints) = &self.constraints {
                 // All paths have the same splits.
@@ -63,132 +50,67 @@ impl Grower {
         Ok(())
     }
 
-    fn features_of_level(&self, level: u32, growth: &TreeGrowth<'_>) -> FeatureSet {
-        let (part, seed) = (self.options.features_per_node, self.options.seed);
-        let stream = draw(seed, growth.job.round ^ NODE << 60, level.into());
-        self.leaves[0].features.sample(part, seed, stream, &self.slots)
-    }
-
     /// The split that reduces the loss most. Large leaves keep their histograms.
-    fn search_level(
-        &mut self,
-        features: &FeatureSet,
-        growth: &TreeGrowth<'_>,
-    ) -> Result<Option<LevelSplit>> {
-        let mut jobs = self.jobs(growth)?;
+    fn search_level(&mut self, growth: &TreeGrowth<'_>) -> Result<Option<LevelSplit>> {
+        let half = self.leaves.len() / 2;
+        let mut jobs = Vec::new();
+        for left in 0..half.max(1) {
+            // The left child has replaced its parent.
+            let parent = self.leaves[left].histogram.take();
+            let leaves = [left, half + left];
+            jobs.extend(self.jobs(&leaves[..=half.min(1)], parent, growth)?);
+        }
         let mut scratch = std::mem::take(&mut self.scratch);
-        let chosen = self.search_jobs(&mut jobs, &mut scratch, features, growth);
+        let buffers = |job: &mut HistogramJob| [job.own.take(), job.parent.take()];
+        let mut buffers: Vec<_> = jobs.iter_mut().map(buffers).collect();
+        let chosen = self.search_jobs(&jobs, &mut buffers, &mut scratch, growth);
         self.scratch = scratch;
-        for job in jobs {
-            for (leaf, sums) in [(Some(job.leaf), job.own), (job.sibling, job.parent)] {
-                let Some(sums) = sums else { continue };
-                let keeps = |&leaf: &usize| {
-                    self.may_split(leaf) && self.pool.is_kept(self.leaves[leaf].docs.len())
-                };
-                match leaf.filter(keeps) {
-                    Some(leaf) if chosen.is_some() => self.leaves[leaf].histogram = Some(sums),
-                    _ => self.pool.release(sums),
-                }
+        for (job, [own, parent]) in jobs.into_iter().zip(buffers) {
+            self.keep(job.leaf, own, chosen.is_some() && self.may_split(job.leaf));
+            if let Some(leaf) = job.sibling {
+                self.keep(leaf, parent, chosen.is_some() && self.may_split(leaf));
             }
         }
         Ok(chosen)
     }
 
-    /// The leaves whose histograms are summed from documents: the smaller of two siblings, if the
-    /// parent's histogram is known.
-    fn jobs(&mut self, growth: &TreeGrowth<'_>) -> Result<Vec<HistogramJob>> {
-        let half = self.leaves.len() / 2;
-        let pairs: Vec<Vec<usize>> =
-            if half == 0 { vec![vec![0]] } else { (0..half).map(|i| vec![i, half + i]).collect() };
-        let is_sampled = self.options.rows_per_node < 1.0;
-        let mut jobs = Vec::new();
-        for pair in pairs {
-            // The left child has replaced its parent.
-            let parent = self.leaves[pair[0]].histogram.take();
-            let may_split: Vec<usize> =
-                pair.iter().copied().filter(|&leaf| self.may_split(leaf)).collect();
-            if let (Some(_), &[left, right], false) = (&parent, &pair[..], may_split.is_empty()) {
-                let is_left_smaller = self.leaves[left].docs.len() <= self.leaves[right].docs.len();
-                let (leaf, sibling) = if is_left_smaller { (left, right) } else { (right, left) };
-                let own = self.pool.acquire_for(self.leaves[leaf].docs.len())?;
-                jobs.push(HistogramJob { leaf, sibling: Some(sibling), sample: None, own, parent });
-                continue;
-            }
-            if let Some(parent) = parent {
-                self.pool.release(parent);
-            }
-            for leaf in may_split {
-                let sample = is_sampled.then(|| self.sample(&self.leaves[leaf], growth));
-                let num_docs = self.leaves[leaf].docs.len();
-                let own = if is_sampled { None } else { self.pool.acquire_for(num_docs)? };
-                jobs.push(HistogramJob { leaf, sibling: None, sample, own, parent: None });
-            }
-        }
-        Ok(jobs)
-    }
-
-    fn search_jobs<'s>(
-        &'s self,
-        jobs: &'s mut [HistogramJob],
-        scratch: &'s mut HistogramScratch,
-        features: &'s FeatureSet,
+    fn search_jobs(
+        &self,
+        jobs: &[HistogramJob],
+        buffers: &mut [[Option<Box<[u64]>>; 2]],
+        scratch: &mut HistogramScratch,
         growth: &TreeGrowth<'_>,
     ) -> Option<LevelSplit> {
-        // The allowed features are the same in all nodes, and all of them or none need the
-        // constrained search.
-        let is_constrained =
-            self.constraints.as_ref().is_some_and(|constraints| constraints.is_monotone);
-        let constrained = is_constrained.then(|| features.clone());
-        let search = NodeSearch { constrained, ..NodeSearch::default() };
-        let node = |leaf: usize, sample: Option<&[u32]>| {
-            let open = &self.leaves[leaf];
-            let summary = sample.map_or(open.summary(), |docs| NodeSummary {
-                num_docs: docs.len(),
-                total: sum(&self.packed, docs),
-            });
-            (summary.num_docs > 0).then(|| self.node(summary, open, &search, growth))
+        let node = |leaf: &OpenLeaf, summary: NodeSummary| {
+            let mut node = self.node(summary, leaf, FeatureSet::default(), growth);
+            // The allowed features are the same in all nodes, and all of them or none need the
+            // constrained search.
+            node.constrained.take_if(|constrained| !constrained.constraints.is_monotone);
+            node
         };
-        let HistogramScratch { gathered, spare } = scratch;
-        let mut rest = self.gather(jobs, gathered);
-        let mut pairs = Vec::new();
-        for job in jobs {
-            let HistogramJob { leaf, sibling, sample, own, parent } = job;
-            let sample = sample.as_deref();
-            let docs = sample.unwrap_or_else(|| self.docs.get(self.leaves[*leaf].docs.clone()));
-            let (doc_data, after) = rest.split(docs.len());
-            rest = after;
-            let of = |leaf: usize| self.may_split(leaf).then(|| node(leaf, sample)).flatten();
-            pairs.push(SiblingPair {
-                docs: NodeDocs { docs, doc_data },
-                own: own.as_deref_mut(),
-                parent: parent.as_deref_mut(),
-                nodes: [of(*leaf), sibling.and_then(of)],
-                is_summed: false,
-            });
-        }
-        let base = (0..self.leaves.len())
-            .filter_map(|leaf| node(leaf, None))
-            .map(|node| node.unsplit_value);
-        let base: f64 = base.filter(|unsplit_value| unsplit_value.is_finite()).sum();
+        let nodes = jobs.iter().map(|job| self.nodes(job, self.summary(job), node));
+        let nodes: Vec<_> = nodes.collect();
+        let lists: Vec<&[u32]> = jobs.iter().map(|job| self.docs_to_sum(job)).collect();
+        let docs = self.look_up(&lists, &mut scratch.gathered);
+        let pairs = buffers.iter_mut().zip(&nodes).zip(docs);
+        let pairs = pairs.map(|(([own, parent], nodes), docs)| SiblingPair {
+            docs,
+            own: own.as_deref_mut(),
+            parent: parent.as_deref_mut(),
+            nodes: nodes.each_ref().map(Option::as_ref),
+            is_summed: false,
+        });
+        let all = self.leaves.iter().filter(|leaf| leaf.count > 0);
+        let values = all.map(|leaf| leaf.bounds.value(GradientSums::of(leaf.total), growth.l2));
+        let base: f64 = values.filter(|value| value.is_finite()).sum();
         let noise = self.noise(base, self.leaves.len() as u64, growth);
         let floor = self.floor(base, growth);
-        let terms = LevelCriteria { features, base, floor, noise };
-        let chosen = self.searcher(growth).search_level(pairs, terms, spare)?;
+        let first = &self.leaves[0];
+        let features = self.sampled_features(&first.features, first.depth.into(), growth);
+        let criteria = LevelCriteria { features, base, floor, noise };
+        let searcher = self.searcher(growth);
+        let chosen = searcher.search_level(pairs.collect(), &criteria, &mut scratch.spare)?;
         (base + chosen.reduction > floor).then_some(chosen)
-    }
-
-    /// The data of all documents that will be summed.
-    fn gather<'s>(&'s self, jobs: &[HistogramJob], to: &'s mut GatheredDocs) -> DocData<'s> {
-        let lists = jobs.iter().map(|job| match &job.sample {
-            Some(sample) => &sample[..],
-            None => self.docs.get(self.leaves[job.leaf].docs.clone()),
-        });
-        let lists: Vec<&[u32]> = lists.collect();
-        if lists.iter().any(|docs| docs.len() == self.packed.len()) {
-            // All documents, in ascending order.
-            return self.doc_data();
-        }
-        to.look_up(&lists, self.doc_data())
     }
 
     /// Splits all leaves. Left children replace them; right children are appended in the same
@@ -196,42 +118,30 @@ impl Grower {
     fn split_level(&mut self, chosen: &LevelSplit, growth: &mut TreeGrowth<'_>) {
         let slot = self.slots.all()[chosen.slot];
         let test = slot.test(chosen.code);
-        let missing_left = chosen.missing_left.unwrap_or_else(|| {
-            if slot.is_category {
-                // As for unknown categories.
-                return false;
-            }
-            // Values that are missing only in other data go where most documents go.
-            let side = slot.side(&test, false);
-            let mass = |sum: u64| u64::from(GradientSums::of(sum).mass);
-            let left: u64 = (0..self.leaves.len())
-                .map(|leaf| mass(self.left_sum(leaf, &slot, &side, growth)))
-                .sum();
-            let all: u64 = self.leaves.iter().map(|leaf| mass(leaf.total)).sum();
-            2 * left >= all
-        });
+        let lefts = |missing_left: bool| -> Vec<u64> {
+            let side = slot.side(&test, missing_left);
+            let leaves = self.leaves.par_iter().with_min_len(LEAVES_A_TASK);
+            leaves.map(|leaf| self.left_sum(leaf, &slot, &side, growth)).collect()
+        };
+        let has_most_left = || {
+            let mass = |sum: &u64| u64::from(GradientSums::of(*sum).mass);
+            let left: u64 = lefts(false).iter().map(mass).sum();
+            2 * left >= self.leaves.iter().map(|leaf| mass(&leaf.total)).sum()
+        };
+        // Values that are missing only in other data go where most documents go; as unknown
+        // categories, they do not go with a single category.
+        let missing_left =
+            chosen.missing_left.unwrap_or_else(|| !slot.is_category && has_most_left());
+        let lefts = lefts(missing_left);
         let side = slot.side(&test, missing_left);
-        let half = self.leaves.len();
-        let lefts: Vec<u64> = (0..half)
-            .into_par_iter()
-            .with_min_len(LEAVES_A_TASK)
-            .map(|leaf| self.left_sum(leaf, &slot, &side, growth))
-            .collect();
         let cells = growth.table.matrix.padded(slot.column as usize);
         let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.docs.clone()).collect();
-        let middles = self.docs.partition_all(&runs, cells, &side);
+        let middles = self.docs.partition(&runs, cells, &side);
         let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.rest.clone()).collect();
-        let rest_middles = self.rest.partition_all(&runs, cells, &side);
+        let rest_middles = self.rest.partition(&runs, cells, &side);
         for (leaf, left) in lefts.into_iter().enumerate() {
-            let choice = SplitCandidate {
-                value: 0.0,
-                score: 0.0,
-                priority: 0.0,
-                slot: chosen.slot,
-                test,
-                missing_left,
-                left,
-            };
+            let (value, score, priority, slot) = (0.0, 0.0, 0.0, chosen.slot);
+            let choice = SplitCandidate { value, score, priority, slot, test, missing_left, left };
             let middles = [middles[leaf], rest_middles[leaf]];
             self.split_leaf(leaf, middles, &choice, growth);
         }
@@ -240,12 +150,11 @@ impl Grower {
     /// The packed sums of the documents of a leaf that go left.
     fn left_sum(
         &self,
-        leaf: usize,
+        leaf: &OpenLeaf,
         slot: &FeatureSlot,
-        side: &LeftBytes,
+        side: &ByteSet,
         growth: &TreeGrowth<'_>,
     ) -> u64 {
-        let leaf = &self.leaves[leaf];
         let bytes = 0..=u8::MAX;
         if let (Some(sums), Ok(at)) =
             (&leaf.histogram, growth.positions.binary_search(&self.strips.position(slot.column)))
@@ -254,12 +163,12 @@ impl Grower {
             // column's sums.
             let stride = self.pool.shape().stride;
             let sums = &sums[at * stride..(at + 1) * stride];
-            let left = bytes.zip(sums).filter(|&(byte, _)| side.is_left(byte));
+            let left = bytes.zip(sums).filter(|&(byte, _)| side.contains(byte));
             return left.fold(0, |sum, (_, &more)| sum.wrapping_add(more));
         }
         let cells = growth.table.matrix.padded(slot.column as usize);
         let docs = self.docs.get(leaf.docs.clone()).iter();
-        let left = docs.filter(|&&doc| side.is_left(cells[doc as usize]));
+        let left = docs.filter(|&&doc| side.contains(cells[doc as usize]));
         left.fold(0, |sum, &doc| sum.wrapping_add(self.packed[doc as usize]))
     }
 
@@ -301,8 +210,7 @@ impl Grower {
         if leaf.inherits_from.is_some() || leaf.docs.is_empty() {
             return none;
         }
-        let search = NodeSearch::default();
-        let node = self.node(leaf.summary(), leaf, &search, growth);
+        let node = self.node(leaf.summary(), leaf, FeatureSet::default(), growth);
         let sides = [choice.left, leaf.total.wrapping_sub(choice.left)].map(GradientSums::of);
         let inherits = sides.map(|sums| f64::from(sums.mass) < node.least);
         let constraints = self.constraints.as_ref();
@@ -319,7 +227,7 @@ impl Grower {
         let bounds = leaf.bounds.below(direction, sides, node.l2);
         let value = |sums: GradientSums| leaf.bounds.value(sums, node.l2);
         let reduction =
-            self.loss_per_unit(growth) * (value(sides[0]) + value(sides[1]) - node.unsplit_value);
+            growth.loss_per_unit * (value(sides[0]) + value(sides[1]) - node.unsplit_value);
         SplitOutcome { reduction, inherits, bounds }
     }
 }

@@ -138,7 +138,7 @@ pub(crate) fn rich(seed: u64) -> Model {
         Set { feature, categories }
     };
     let sets = vec![set(1), set(4), set(1)];
-    let mut foreign = Forest::foreign(5, CellType::F64, vec![0, 3], sets).unwrap();
+    let mut foreign = Forest::foreign(5, CellType::F64, vec![0, 3], sets, vec![]).unwrap();
     let kind = Kind { features: 8, thresholds: 30, cells: CellType::F64 };
     for leaves in [9, 2, 300] {
         foreign.push(tree(&mut random, leaves, kind)).unwrap();

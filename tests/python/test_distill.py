@@ -97,7 +97,7 @@ def test_what_cannot_be_learned_is_refused(teacher: rr.Booster, many: Ranking) -
         rr.distill(np.ones(3), many.X, **given)
     for options, message in (
         ({"valid": 1.0}, "valid: got 1.0, expected a share"),
-        ({"targets": "labels"}, "targets: got 'labels', expected ranks or scores"),
+        ({"targets": "labels"}, "targets: got 'labels', expected one of ranks, scores"),
         ({"ranker": rr.LambdaMART}, "ranker: got <class"),
         ({"depth": 0}, "depth: got 0"),
     ):

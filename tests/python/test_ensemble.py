@@ -463,13 +463,16 @@ def test_a_member_that_fails_is_named(docs: Ranking) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are of POSIX")
-def test_ctrl_c_ends_all_fits() -> None:
+@pytest.mark.parametrize(
+    "ranker", ["LambdaMART(n_estimators=10**6)", "RankNet(epochs=10**6, patience=None)"]
+)
+def test_ctrl_c_ends_all_fits(ranker: str) -> None:
     script = (
         "import os, signal, threading, rustrank as rr\n"
         "docs = rr.datasets.make_polynomial(200, 20, 20, seed=0)\n"
         "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-        "trees = rr.LambdaMART(n_estimators=1_000_000)\n"
-        "rr.ensemble({'a': trees, 'b': trees}, docs, n_jobs=2)\n"
+        f"one = rr.{ranker}\n"
+        "rr.ensemble({'a': one, 'b': one}, docs, n_jobs=2)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
@@ -508,7 +511,7 @@ def test_members_are_checked_before_anything_is_fitted(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"stacking": "none"}, "stacking: got 'none', expected out_of_fold or paper"),
+        ({"stacking": "none"}, "stacking: got 'none', expected one of out_of_fold, paper"),
         ({"held_out": 0.6, "valid": 0.5}, "held_out and valid take 1.1 of the docs"),
         ({"valid": 2.0}, "valid: got 2.0, expected docs, or a share"),
         ({"folds": 1}, "folds: got 1"),

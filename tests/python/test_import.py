@@ -16,6 +16,7 @@ import rustrank as rr
 ROOT = Path(__file__).parents[2]
 #: What only some need: never imported unless it is asked for.
 OPTIONAL = ["sklearn", "scipy", "pandas", "polars", "pyarrow", "matplotlib", "optuna", "tqdm"]
+OPTIONAL += ["argcomplete"]
 
 
 def imported(code: str, *, without: tuple[str, ...] = ()) -> set[str]:
@@ -60,7 +61,7 @@ rr.LambdaMART(n_estimators=2).fit(docs.X, docs.y, qid=docs.qid).predict(docs.X)
     assert "rustrank.model.booster" in imported(code, without=without)
     needed = metadata.requires("rustrank") or []
     always = {one.partition(">")[0] for one in needed if "extra ==" not in one}
-    assert always == {"numpy", "tqdm"}
+    assert always == {"argcomplete", "numpy", "tqdm"}
 
 
 def test_names_are_where_type_checkers_see_them() -> None:

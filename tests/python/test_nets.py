@@ -157,7 +157,7 @@ def test_what_cannot_be_learned_from_is_said() -> None:
         net.fit(X, y, qid=qid, eval_set={"X": X})
     with pytest.raises(rr.ParamError, match="eval_set has 'labels'"):
         net.fit(X, y, qid=qid, eval_set={"X": X, "labels": y})
-    with pytest.raises(rr.DataError, match=r"a row of preference\[0\]: got 99"):
+    with pytest.raises(rr.DataError, match=r"a row of preferences\[0\]: got 99"):
         rr.RankNet().fit(X, y, qid=qid, preferences=[[0, 99]])
     with pytest.raises(rr.RustrankError, match="not fitted"):
         rr.RankNet().predict(X)

@@ -431,7 +431,7 @@ def test_many_lines_have_looks_of_their_own() -> None:
         _svg_charts.Line(f"line {at}", np.array([1.0, 2]), np.array([at, at + 1.0]), at)
         for at in range(12)
     ]
-    chart = _svg_charts.line_chart(lines, _svg_charts.Axes("said", "x", "y"))
+    chart = _svg_charts.line_chart("lines", lines, "said", "x", "y")
     strokes = re.findall(r'class="(line c\d)"(?: stroke-dasharray="([^"]*)")?', chart)
     assert len(set(strokes)) == 12
 

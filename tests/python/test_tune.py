@@ -276,7 +276,7 @@ def test_records_of_something_else_are_refused(docs: Ranking, tmp_path: Path) ->
         ({"space": {"l2": rr.Between(3, 1)}}, "expected a low end below a high one"),
         ({"space": {"l2": rr.Between(0.0, 1.0, log=True)}}, "a low end above 0"),
         ({"space": RANGES, "method": "grid"}, "of which a grid cannot try all"),
-        ({"method": "bayes"}, "method: got 'bayes', expected grid, random or optuna"),
+        ({"method": "bayes"}, "method: got 'bayes', expected one of grid, random, optuna"),
         ({"method": "grid", "trials": 3}, "trials: got a number for a grid"),
         ({"method": "random", "trials": 0}, "trials: got 0"),
         ({"metric": "ndgc"}, "ndgc"),

@@ -23,7 +23,7 @@ import pytest
 import rustrank as rr
 from rustrank.distributed import jobs, launching
 from rustrank.distributed.launching import Launcher
-from rustrank.distributed.shards import _digest
+from rustrank.inputs.files import checksum
 
 ROOT = Path(__file__).parents[2]
 #: An environment with the other MPI, which `make test` sets up.
@@ -193,7 +193,7 @@ class Faulty:
         script = str(ROOT / "tests" / "python" / "worker_with_faults.py")
         told = [str(self.notes / "job"), what, str(rank), str(at)]
         command = Launcher.found().command(
-            self.job.workers or 1, False, [sys.executable, "-m", "mpi4py", script, *told]
+            self.job.options["workers"], False, [sys.executable, "-m", "mpi4py", script, *told]
         )
         launching._clear(self.notes)
         ended = launching._run(command, self.notes)
@@ -294,7 +294,7 @@ def test_those_that_are_left_may_go_on(
         launcher.command(3, True, [python, "-m", "mpi4py", script, *told]), faulty.notes
     )
     assert "2 workers are left and go on" in ended.output
-    assert launching._result(faulty.job, faulty.notes).to_text() == undisturbed
+    assert launching._result(faulty.notes).to_text() == undisturbed
     with pytest.raises(rr.ParamError, match="on_loss='shrink' needs Open MPI"):
         rr.train(folder / "s2", workers=2, on_loss="shrink", **OPTIONS)
 
@@ -303,9 +303,8 @@ def test_workers_are_started_again(folder: Path, undisturbed: str, tmp_path: Pat
     notes = tmp_path / "notes"
     faulty = Faulty(folder, notes)
     faulty.run("kill", 1, 3)
-    whole = launching.launched(
-        dataclasses.replace(faulty.job, resume=True), max_restarts=1, folder=notes
-    )
+    job = dataclasses.replace(faulty.job, options={**faulty.job.options, "resume": True})
+    whole = launching.launched(job, max_restarts=1, folder=notes)
     assert whole.to_text() == undisturbed
 
 
@@ -325,8 +324,7 @@ def test_a_query_in_two_shards_is_named(folder: Path, tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "s" / "manifest.json").read_text())
     for told, path, lines in zip(manifest["shards"], made.paths(), texts, strict=True):
         path.write_text("".join(lines))
-        with path.open("rb") as stream:
-            told.update(bytes=path.stat().st_size, sha256=_digest(stream))
+        told.update(bytes=path.stat().st_size, sha256=checksum(path))
     (tmp_path / "s" / "manifest.json").write_text(json.dumps(manifest))
     query = torn.split()[1].removeprefix("qid:")
     with pytest.raises(rr.DataError, match=rf"query .?{query}\b"):

@@ -7,24 +7,28 @@ returns is then fitted to all documents of the target.
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.adaptation.neighbours import expanded
-from rustrank.combining.combiner import Combiner, merged
+from rustrank.adaptation.neighbours import expand
+from rustrank.combining.combiner import combiner_for, merged
 from rustrank.errors import DataError, ParamError, RustrankError
 from rustrank.estimators.lambdaboost import LambdaBoost
-from rustrank.metrics.evaluation import Judging, MetricValue, judge
+from rustrank.metrics.evaluation import Judging, MetricValue, first_value
+from rustrank.parameters.schema import TRAININGS
 from rustrank.training.train import train
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from rustrank.adaptation._data_sets import AdaptationData
     from rustrank.data.dataset import Dataset
     from rustrank.data.raw_rows import RawRows
     from rustrank.model.booster import Booster
@@ -54,21 +58,14 @@ class RecipeNotApplicable(Exception):  # noqa: N818 - not an error unless the re
     """A recipe cannot be applied to the given base or data; the message gives the reason."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RecipeResult:
     """A ranker, and a description of the parameters that the recipe chose."""
 
     booster: Booster
     chosen: str
-
-
-@dataclass(frozen=True, eq=False)
-class TargetRanker:
-    """A ranker fitted to the target, and scores of the choosing set by fits that did not include it."""
-
-    booster: Booster
-    held_out_scores: Scores
-    chosen: str
+    #: Scores of the choosing set by fits that did not include it; none where the ranker is not combined.
+    held_out_scores: Scores = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(eq=False)
@@ -76,73 +73,107 @@ class RecipeContext:
     """The inputs of all recipes, and the ranker of the target alone, which several recipes use."""
 
     bases: dict[str, Booster]
-    #: The documents of the target that rankers are fitted to.
-    fit: RawRows
-    #: The documents that free parameters are chosen on.
-    choosing: RawRows
-    #: For each fold, the rows of ``fit`` to fit to and the rows of ``choosing`` to evaluate on.
-    folds: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    background: RawRows | None
+    data: AdaptationData
     judging: Judging
     trees: dict[str, Any]
     #: How more than two rankers are combined: a method of `Combiner`.
     mixing: str
     seed: int
-    num_threads: int | None
-    #: The ranker trained on the target alone, once a recipe has asked for it.
-    target_only: TargetRanker | None = field(default=None)
 
     @property
     def metric(self) -> str:
         """The name of the metric to maximise."""
         return self.judging.metrics[0]
 
-    def named(self, recipe: str, base: str) -> str:
-        """Return the name of a recipe's ranker of one base."""
-        return recipe if len(self.bases) == 1 else f"{recipe} ({base})"
+    @property
+    def num_threads(self) -> int | None:
+        """The threads to use."""
+        return self.judging.num_threads
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `train` and of `Booster.refit` that are the same in all recipes."""
+        own = {name: getattr(self.judging, name) for name in ("gain", "max_label", "num_threads")}
+        return {"metric": self.metric, "seed": self.seed, **own}
+
+    @property
+    def background(self) -> RawRows:
+        """The documents of the background."""
+        if self.data.background is None:
+            raise RecipeNotApplicable("it needs the docs of the background: pass background=")
+        return self.data.background
+
+    @cached_property
+    def target(self) -> RecipeResult:
+        """The ranker trained on the target alone."""
+        return self.train()
 
     def value(self, scores: Scores, docs: RawRows) -> MetricValue:
         """Return the metric of some scores of documents."""
-        return judge(scores, docs.y, docs.queries, self.judging, None)[self.metric]
+        return first_value(docs.evaluate(scores, self.judging))
 
     def score(self, booster: Booster, docs: RawRows) -> Scores:
         """Return a booster's scores of documents."""
         return booster.score(docs.X, num_threads=self.num_threads)
+
+    def named(self, recipe: str, base: str) -> str:
+        """Return the name of a recipe's ranker of one base."""
+        return recipe if len(self.bases) == 1 else f"{recipe} ({base})"
+
+    def each_base(
+        self, recipe: str, adapted: Callable[[Booster], RecipeResult]
+    ) -> dict[str, RecipeResult]:
+        """Adapt each base."""
+        return {self.named(recipe, name): adapted(base) for name, base in self.bases.items()}
+
+    def over_folds(
+        self,
+        fit: Callable[[RawRows, RawRows], Any],
+        base: Booster | None,
+        most_folds: int | None = None,
+    ) -> tuple[list[Any], NDArray[np.float64]]:
+        """Fit in each fold; also return the mean metric before the first and after each round.
+
+        Before the first round, documents have the scores of the base.
+        """
+        fitted, curves, counts = [], [], []
+        for rows, judged in self.data.folds[:most_folds]:
+            held = self.data.choosing.take(judged)
+            fitted.append(fit(self.data.fit.take(rows), held))
+            scores = np.zeros(len(held.y)) if base is None else self.score(base, held)
+            values = fitted[-1].history["valid"][self.metric]
+            curves.append(np.nan_to_num([self.value(scores, held), *values], nan=0.0))
+            counts.append(held.has_pairs().sum())
+        rounds = min(map(len, curves))
+        mean = np.average([values[:rounds] for values in curves], axis=0, weights=counts)
+        return fitted, mean
 
     def train(
         self,
         base: Booster | None = None,
         more: RawRows | None = None,
         most_folds: int | None = None,
-    ) -> TargetRanker:
+    ) -> RecipeResult:
         """Train on the target and optional further documents, starting from the scores of a base.
 
         The number of rounds is the one with the best mean metric over the folds: 0 if the base is best
         alone. With ``most_folds``, only documents of these folds get held-out scores.
         """
-        grown, curves, counts = [], [], []
-        for rows, judged in self.folds[:most_folds]:
-            held = self.choosing.take(judged)
-            booster, values = self._trained(self.fit.take(rows), base, more, held)
-            grown.append(booster)
-            curves.append(values)
-            counts.append(held.has_pairs().sum())
-        rounds = min(map(len, curves))
-        mean = np.average([values[:rounds] for values in curves], axis=0, weights=counts)
+        choosing = self.data.choosing
+        grown, mean = self.over_folds(
+            lambda docs, held: self._trained(docs, base, more, held), base, most_folds
+        )
         best = int(np.argmax(mean)) if base is not None else int(np.argmax(mean[1:])) + 1
-        unseen = np.zeros(len(self.choosing.y))
-        for (_, judged), booster in zip(self.folds[:most_folds], grown, strict=True):
-            unseen[judged] = self.score(booster.truncate(best), self.choosing.take(judged))
-        if len(self.folds) == 1:
-            final = grown[0].truncate(best)
-        elif best:
-            final, _ = self._trained(self.fit, base, more, None, num_trees=best)
-        else:
-            final = grown[0].truncate(0)
+        unseen = np.zeros(len(choosing.y))
+        for (_, judged), booster in zip(self.data.folds, grown, strict=False):
+            unseen[judged] = self.score(booster.truncate(best), choosing.take(judged))
+        final: Booster = grown[0].truncate(best)
+        if best and len(self.data.folds) > 1:
+            final = self._trained(self.data.fit, base, more, None, num_trees=best)
         if base is not None:
-            unseen += self.score(base, self.choosing)
+            unseen += self.score(base, choosing)
             final = merged([base, final], np.ones(2))
-        return TargetRanker(final, unseen, f"{best} rounds")
+        return RecipeResult(final, f"{best} rounds", unseen)
 
     def _trained(
         self,
@@ -151,56 +182,30 @@ class RecipeContext:
         more: RawRows | None,
         held: RawRows | None,
         **options: Any,
-    ) -> tuple[Booster, NDArray[np.float64]]:
-        """Train; also return the metric on the held-out documents before the first and after each round."""
+    ) -> Booster:
+        """Train with all rounds; the history has the metric on the held-out documents."""
+
+        def dataset(of: RawRows, **like: Any) -> Dataset:
+            scores = {} if base is None else {"base_score": self.score(base, of)}
+            return of.dataset(**scores, **like, num_threads=self.num_threads)
+
         docs = docs if more is None else docs.joined(more)
-
-        def scores(of: RawRows) -> dict[str, Any]:
-            return {} if base is None else {"base_score": self.score(base, of)}
-
+        training = dataset(docs)
         # A small target needs smaller leaves.
         leaf_docs = min(20, max(1, len(docs.y) // 10))
-        dataset = docs.dataset(**scores(docs), num_threads=self.num_threads)
-        valid = None
-        if held is not None:
-            valid = held.dataset(like=dataset, **scores(held), num_threads=self.num_threads)
-        booster = train(
-            dataset,
-            valid=valid,
-            metric=self.metric,
-            seed=self.seed,
-            num_threads=self.num_threads,
-            gain=self.judging.gain,
-            max_label=self.judging.max_label,
-            **{"min_leaf_docs": leaf_docs, **self.trees, **options},
+        return train(
+            training,
+            valid=None if held is None else dataset(held, like=training),
+            **{"min_leaf_docs": leaf_docs, **self.options, **self.trees, **options},
         ).all_rounds
-        if held is None:
-            return booster, np.empty(0)
-        before = self.value(scores(held).get("base_score", np.zeros(len(held.y))), held)
-        values = np.concatenate([[before], booster.history["valid"][self.metric]])
-        return booster, np.nan_to_num(values, nan=0.0)
 
-    def combine(self, rankers: dict[str, Booster | TargetRanker]) -> RecipeResult:
+    def combine(self, rankers: dict[str, RecipeResult]) -> RecipeResult:
         """Combine rankers with the weights that are best on documents that they were not fitted to."""
-        judging = self.judging
-        combiner = Combiner(
-            self.metric,
-            # For two rankers the sweep finds the optimum exactly.
-            method="sweep" if len(rankers) == 2 else self.mixing,
-            negative=False,
-            seed=self.seed,
-            gain=judging.gain,
-            relevant_from=judging.relevant_from,
-            max_label=judging.max_label,
-            num_threads=self.num_threads,
-        )
-        scores = {
-            name: one.held_out_scores
-            if isinstance(one, TargetRanker)
-            else self.score(one, self.choosing)
-            for name, one in rankers.items()
-        }
-        combiner.fit(scores, self.choosing.y, qid=self.choosing.query)
+        # For two rankers the sweep finds the optimum exactly.
+        method = "sweep" if len(rankers) == 2 else self.mixing
+        combiner = combiner_for(self.judging, method=method, negative=False, seed=self.seed)
+        scores = {name: one.held_out_scores for name, one in rankers.items()}
+        combiner.fit(scores, self.data.choosing.y, qid=self.data.choosing.query)
         # Relative to the first weight that is not 0.
         weights = combiner.weights / next((w for w in combiner.weights if w), 1.0)
         description = " + ".join(
@@ -208,197 +213,168 @@ class RecipeContext:
             for name, weight in zip(rankers, weights, strict=True)
             if weight
         )
-        boosters = [
-            one.booster if isinstance(one, TargetRanker) else one for one in rankers.values()
-        ]
-        return RecipeResult(merged(boosters, weights), description)
+        return RecipeResult(merged([one.booster for one in rankers.values()], weights), description)
 
-    def target(self) -> TargetRanker:
-        """Return the ranker trained on the target alone."""
-        if self.target_only is None:
-            self.target_only = self.train()
-        return self.target_only
+    def as_results(self) -> dict[str, RecipeResult]:
+        """Return the bases as rankers to combine with others."""
+        choosing = self.data.choosing
+        return {
+            name: RecipeResult(base, "", self.score(base, choosing))
+            for name, base in self.bases.items()
+        }
+
+    def best_candidate(
+        self, base: Booster, count: int, candidates: Callable[[Dataset], Iterable[Booster]]
+    ) -> int:
+        """Return which of the candidates made from the base and a binned data set is best over the folds."""
+        choosing = self.data.choosing
+        unseen = np.zeros((count, len(choosing.y)))
+        for rows, judged in self.data.folds:
+            docs = self.binned(self.data.fit.take(rows), base)
+            held = self.binned(choosing.take(judged), base)
+            for at, booster in enumerate(candidates(docs)):
+                unseen[at, judged] = booster.score(held, num_threads=self.num_threads)
+        return int(np.argmax([float(self.value(scores, choosing)) for scores in unseen]))
+
+    def binned(self, docs: RawRows, base: Booster) -> Dataset:
+        """Return documents binned with the thresholds of a base."""
+        return docs.dataset(like=base, num_threads=self.num_threads)
+
+
+@contextmanager
+def _skip_unless_trees() -> Iterator[None]:
+    """If the base is not a sum of trees, raise `RecipeNotApplicable`."""
+    try:
+        yield
+    except RustrankError as error:
+        if error.code in _CANNOT:
+            raise RecipeNotApplicable(str(error)) from None
+        raise
 
 
 def _target(context: RecipeContext) -> dict[str, RecipeResult]:
     """Train on the target alone."""
-    own = context.target()
-    return {"target": RecipeResult(own.booster, own.chosen)}
+    return {"target": context.target}
 
 
 def _trees(context: RecipeContext) -> dict[str, RecipeResult]:
     """Continue boosting from each base with trees: LambdaSMART."""
-    made = {}
-    for name, base in context.bases.items():
-        boosted = context.train(base)
-        made[context.named("trees", name)] = RecipeResult(boosted.booster, boosted.chosen)
-    return made
+    return context.each_base("trees", context.train)
 
 
 def _features(context: RecipeContext) -> dict[str, RecipeResult]:
     """Continue boosting from each base with single features: LambdaBoost."""
-    made = {}
-    for name, base in context.bases.items():
-        curves, counts = [], []
-        for rows, judged in context.folds:
-            held = context.choosing.take(judged)
-            before = float(context.value(context.score(base, held), held))
-            boosted = _by_features(context, base, context.fit.take(rows), _ROUNDS, held)
-            values = np.concatenate([[before], boosted.history["valid"][context.metric]])
-            curves.append(np.nan_to_num(values, nan=0.0))
-            counts.append(held.has_pairs().sum())
-        rounds = min(map(len, curves))
-        mean = np.average([values[:rounds] for values in curves], axis=0, weights=counts)
+
+    def boosted(
+        base: Booster, docs: RawRows, rounds: int, held: RawRows | None = None
+    ) -> LambdaBoost:
+        ranker = LambdaBoost(
+            n_estimators=rounds,
+            base=base,
+            metric=context.metric,
+            early_stopping=None,
+            gain=context.judging.gain,
+            max_label=context.judging.max_label,
+            random_state=context.seed,
+            n_jobs=context.num_threads,
+        )
+        judged = {} if held is None else {"eval_set": [(held.X, held.y)], "eval_qid": [held.query]}
+        return ranker.fit(docs.X, docs.y, qid=docs.query, **judged)
+
+    def adapted(base: Booster) -> RecipeResult:
+        _, mean = context.over_folds(lambda docs, held: boosted(base, docs, _ROUNDS, held), base)
         best = int(np.argmax(mean))
-        booster = _by_features(context, base, context.fit, best).booster if best else base
-        made[context.named("features", name)] = RecipeResult(booster, f"{best} rounds")
-    return made
+        booster = boosted(base, context.data.fit, best).booster if best else base
+        return RecipeResult(booster, f"{best} rounds")
 
-
-def _by_features(
-    context: RecipeContext, base: Booster, docs: RawRows, rounds: int, held: RawRows | None = None
-) -> LambdaBoost:
-    ranker = LambdaBoost(
-        n_estimators=rounds,
-        base=base,
-        metric=context.metric,
-        early_stopping=None,
-        gain=context.judging.gain,
-        max_label=context.judging.max_label,
-        random_state=context.seed,
-        n_jobs=context.num_threads,
-    )
-    judged = {} if held is None else {"eval_set": [(held.X, held.y)], "eval_qid": [held.query]}
-    return ranker.fit(docs.X, docs.y, qid=docs.query, **judged)
+    return context.each_base("features", adapted)
 
 
 def _interpolate(context: RecipeContext) -> dict[str, RecipeResult]:
     """Combine each base, and all bases, with the ranker of the target."""
-    own = context.target()
-    made = {
-        context.named("interpolate", name): context.combine({name: base, "target": own})
-        for name, base in context.bases.items()
-    }
-    if len(context.bases) > 1:
-        made["interpolate all"] = context.combine({**context.bases, "target": own})
-    return made
+    bases = context.as_results()
+
+    def combined(*names: str) -> RecipeResult:
+        return context.combine({name: bases[name] for name in names} | {"target": context.target})
+
+    made = {context.named("interpolate", name): combined(name) for name in bases}
+    return {**made, "interpolate all": combined(*bases)} if len(bases) > 1 else made
 
 
+@_skip_unless_trees()
 def _refit(context: RecipeContext) -> dict[str, RecipeResult]:
     """Refit the leaf values of each base; decay and prior are chosen from a grid."""
-    made = {}
-    grid = [(decay, prior) for decay in _DECAYS for prior in _PRIORS]
+    grid = list(product(_DECAYS, _PRIORS))
 
-    def refitted(base: Booster, docs: Dataset, decay: float, prior: float) -> Booster:
-        booster: Booster = _or_skip(
-            base.refit,
-            docs,
-            decay=decay,
-            prior_docs=prior,
-            metric=context.metric,
-            seed=context.seed,
-            gain=context.judging.gain,
-            max_label=context.judging.max_label,
-            num_threads=context.num_threads,
-        )
-        return booster
+    def adapted(base: Booster) -> RecipeResult:
+        def refitted(docs: Dataset, decay: float, prior: float) -> Booster:
+            return base.refit(docs, decay=decay, prior_docs=prior, **context.options)
 
-    for name, base in context.bases.items():
-        unseen = np.zeros((len(grid), len(context.choosing.y)))
-        for rows, judged in context.folds:
-            docs = _binned(context, context.fit.take(rows), base)
-            held = _binned(context, context.choosing.take(judged), base)
-            for at, (decay, prior) in enumerate(grid):
-                booster = refitted(base, docs, decay, prior)
-                unseen[at, judged] = booster.score(held, num_threads=context.num_threads)
-        values = [float(context.value(scores, context.choosing)) for scores in unseen]
-        decay, prior = grid[int(np.argmax(values))]
-        booster = refitted(base, _binned(context, context.fit, base), decay, prior)
-        description = f"decay {decay:g}, prior {prior:g} docs"
-        made[context.named("refit", name)] = RecipeResult(booster, description)
-    return made
+        decay, prior = grid[
+            context.best_candidate(
+                base, len(grid), lambda docs: (refitted(docs, *one) for one in grid)
+            )
+        ]
+        booster = refitted(context.binned(context.data.fit, base), decay, prior)
+        return RecipeResult(booster, f"decay {decay:g}, prior {prior:g} docs")
+
+    return context.each_base("refit", adapted)
 
 
+@_skip_unless_trees()
 def _reweigh(context: RecipeContext) -> dict[str, RecipeResult]:
     """Reweigh the trees of each base; the number of passes is chosen on held-out documents."""
-    made = {}
+    judging = context.judging
 
     def reweighed(base: Booster, docs: Dataset, passes: int) -> Booster:
-        booster: Booster = _or_skip(
-            base.reweigh,
+        return base.reweigh(
             docs,
             context.metric,
             most_passes=passes,
-            gain=context.judging.gain,
-            relevant_from=context.judging.relevant_from,
-            max_label=context.judging.max_label,
-            num_threads=context.num_threads,
+            gain=judging.gain,
+            relevant_from=judging.relevant_from,
+            max_label=judging.max_label,
+            num_threads=judging.num_threads,
         )
-        return booster
 
-    for name, base in context.bases.items():
-        unseen = np.zeros((_PASSES + 1, len(context.choosing.y)))
-        for rows, judged in context.folds:
-            docs = _binned(context, context.fit.take(rows), base)
-            held = _binned(context, context.choosing.take(judged), base)
-            booster = base
-            unseen[0, judged] = base.score(held, num_threads=context.num_threads)
-            for passes in range(1, _PASSES + 1):
-                booster = reweighed(booster, docs, 1)
-                unseen[passes, judged] = booster.score(held, num_threads=context.num_threads)
-        values = [float(context.value(scores, context.choosing)) for scores in unseen]
-        passes = int(np.argmax(values))
-        docs = _binned(context, context.fit, base)
+    def adapted(base: Booster) -> RecipeResult:
+        def after_each_pass(docs: Dataset) -> Iterator[Booster]:
+            yield (booster := base)
+            for _ in range(_PASSES):
+                yield (booster := reweighed(booster, docs, 1))
+
+        passes = context.best_candidate(base, _PASSES + 1, after_each_pass)
+        docs = context.binned(context.data.fit, base)
         booster = reweighed(base, docs, passes) if passes else base
-        description = f"{passes} passes, {booster.num_trees} of {base.num_trees} trees"
-        made[context.named("reweigh", name)] = RecipeResult(booster, description)
-    return made
+        chosen = f"{passes} passes, {booster.num_trees} of {base.num_trees} trees"
+        return RecipeResult(booster, chosen)
+
+    return context.each_base("reweigh", adapted)
 
 
 def _grow(context: RecipeContext) -> dict[str, RecipeResult]:
     """Train on the target and similar documents of the background; combine the result with the bases."""
-    there = _background(context)
+    there = context.background
     try:
-        more = expanded(context.fit, there, 0.5, 3, None, num_threads=context.num_threads)
+        more = expand(context.data.fit, there, num_threads=context.num_threads)
     except DataError as error:
         raise RecipeNotApplicable(str(error)) from None
     if not len(more.rows):
         message = f"no doc of the background lies within {more.max_distance:.4g} of the target's"
         raise RecipeNotApplicable(message)
     grown = context.train(more=there.take(more.rows))
-    combined = context.combine({**context.bases, "target": context.target(), "grown": grown})
-    description = f"{len(more.rows):,} docs of the background, {grown.chosen}"
-    return {"grow": RecipeResult(grown.booster, description), "interpolate grown": combined}
+    chosen = f"{len(more.rows):,} docs of the background, {grown.chosen}"
+    both = {"target": context.target, "grown": grown}
+    return {
+        "grow": replace(grown, chosen=chosen),
+        "interpolate grown": context.combine({**context.as_results(), **both}),
+    }
 
 
 def _pool(context: RecipeContext) -> dict[str, RecipeResult]:
     """Train on the background and the target together."""
     # Two folds do: the background is large, so a fold is expensive, and the target changes little.
-    pooled = context.train(more=_background(context), most_folds=2)
-    return {"pool": RecipeResult(pooled.booster, pooled.chosen)}
-
-
-def _background(context: RecipeContext) -> RawRows:
-    if context.background is None:
-        message = "it needs the docs of the background: pass background="
-        raise RecipeNotApplicable(message)
-    return context.background
-
-
-def _binned(context: RecipeContext, docs: RawRows, base: Booster) -> Dataset:
-    """Return documents binned with the thresholds of a base."""
-    binned: Dataset = _or_skip(docs.dataset, like=base, num_threads=context.num_threads)
-    return binned
-
-
-def _or_skip(call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Call a function; if the base is not a sum of trees, raise `RecipeNotApplicable`."""
-    try:
-        return call(*arguments, **options)
-    except RustrankError as error:
-        if error.code in _CANNOT:
-            raise RecipeNotApplicable(str(error)) from None
-        raise
+    return {"pool": context.train(more=context.background, most_folds=2)}
 
 
 RECIPES: dict[str, Callable[[RecipeContext], dict[str, RecipeResult]]] = {
@@ -412,33 +388,20 @@ RECIPES: dict[str, Callable[[RecipeContext], dict[str, RecipeResult]]] = {
     "pool": _pool,
 }
 
-#: Parameters of `train` that recipes set themselves.
-_SET_BY_RECIPES = (
-    "dataset",
-    "valid",
-    "metric",
-    "base",
-    "seed",
-    "num_threads",
-    "gain",
-    "max_label",
-    "early_stopping",
+#: Parameters of `train` that recipes set themselves: those of a run, save two, and some others.
+_SET_BY_RECIPES = {
+    *(name for name, one in TRAININGS["train"].items() if one.group == "run"),
+    *("seed", "gain", "max_label", "preferences"),
     # The number of rounds is chosen by truncation, but dropout changes earlier trees in later rounds.
     "dropout",
-    "checkpoint",
-    "resume",
-    "snapshot",
-    "preferences",
-    "progress",
-)
+} - {"preset", "callbacks"}
 
 
 def check_trees(given: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the parameters of `train` for all trees; those that recipes set are an error."""
     options = dict(given or {})
-    known = inspect.signature(train).parameters
     for name in options:
-        if name in _SET_BY_RECIPES or name not in known:
+        if name in _SET_BY_RECIPES or name not in TRAININGS["train"]:
             message = f"trees: {name} is no parameter of training that can be set here"
             raise ParamError(message, code="trees")
     return {**TREES, **options}

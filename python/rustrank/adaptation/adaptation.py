@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,24 +18,11 @@ from rustrank.adaptation._recipes import (
     RecipeResult,
     check_trees,
 )
-from rustrank.errors import (
-    DataError,
-    ParamError,
-    ParamKindError,
-    RustrankWarning,
-    UnknownNameError,
-    shown,
-)
-from rustrank.formatting import (
-    interval,
-    number,
-    percent,
-    result_html,
-    result_text,
-)
-from rustrank.inputs.scalars import flag, real, text, threads, whole
-from rustrank.metrics.comparison import Comparison, MetricComparison
-from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue, judge
+from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
+from rustrank.formatting import Table, TableResult, interval, number, percent
+from rustrank.inputs.scalars import choice, flag, real, text, threads, whole
+from rustrank.metrics.comparison import MetricComparison, compare_values, difference_cells
+from rustrank.metrics.evaluation import Drawing, Judging, MetricValue
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_adaptation
 from rustrank.progress import progress_of_steps
@@ -47,30 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Adaptation", "adapt"]
 
-
-@dataclass(frozen=True)
-class _Verdict:
-    """The difference between the best recipe and the base on one validation set."""
-
-    name: str
-    difference: float
-    #: Of the randomisation test, times the number of recipes (Bonferroni).
-    p: float
-    is_significant: bool
-
-    def __str__(self) -> str:
-        if math.isnan(self.difference):
-            return f"nothing counts on the {self.name} set"
-        difference = f"{number(self.difference, '+')} on the {self.name} set"
-        if not self.is_significant:
-            return f"{difference}, which is not clear"
-        way = "better" if self.difference > 0 else "worse"
-        p = f"p {'<' if self.p < 0.0001 else '='} {max(self.p, 0.0001):.4f}"
-        return f"{difference}, clearly {way} ({p})"
+#: The most folds.
+_MOST_FOLDS = 1000
 
 
-@dataclass(frozen=True, eq=False)
-class Adaptation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Adaptation(TableResult):
     """The rankers of all recipes, with their metrics on documents that were not used to fit or choose.
 
     Attributes
@@ -102,7 +71,7 @@ class Adaptation:
     skipped: dict[str, str]
     metric: str
     level: float
-    _base: str = field(repr=False)
+    _base: str
 
     @property
     def booster(self) -> Booster:
@@ -115,19 +84,26 @@ class Adaptation:
         if self.best == self._base:
             description = f"keep {self._base}: no recipe has a higher mean {self.metric}"
             return [description, *self._notes()]
-        verdicts = [self._verdict(name) for name in self.values]
-        is_better = any(one.is_significant and one.difference > 0 for one in verdicts)
-        is_worse = any(one.is_significant and one.difference < 0 for one in verdicts)
-        description = (
-            f"use {self.best}" if is_better and not is_worse else f"{self.best} looks best"
-        )
-        return [f"{description}: " + "; ".join(map(str, verdicts)), *self._notes()]
+        ways, verdicts = zip(*map(self._verdict, self.values), strict=True)
+        is_better = 1 in ways and -1 not in ways
+        description = f"use {self.best}" if is_better else f"{self.best} looks best"
+        return [f"{description}: {'; '.join(verdicts)}", *self._notes()]
 
-    def _verdict(self, name: str) -> _Verdict:
-        """Compare the best recipe with the base on a set, corrected for the number of recipes tried."""
+    def _verdict(self, name: str) -> tuple[int, str]:
+        """Compare the best recipe with the base on a set, corrected for the number of recipes tried.
+
+        Returns 1 if it is clearly better, -1 if it is clearly worse and 0 otherwise, and a sentence.
+        """
         compared = self.comparisons[name][self.best]
+        if math.isnan(compared.difference):
+            return 0, f"nothing counts on the {name} set"
+        difference = f"{number(compared.difference, '+')} on the {name} set"
         p = min(1.0, (len(self.boosters) - 1) * compared.p_randomisation)
-        return _Verdict(name, compared.difference, p, p < 1 - self.level)
+        if p >= 1 - self.level:
+            return 0, f"{difference}, which is not clear"
+        way, called = (1, "better") if compared.difference > 0 else (-1, "worse")
+        shown_p = f"p {'<' if p < 0.0001 else '='} {max(p, 0.0001):.4f}"
+        return way, f"{difference}, clearly {called} ({shown_p})"
 
     def _notes(self) -> list[str]:
         values = ", ".join(
@@ -138,7 +114,7 @@ class Adaptation:
         notes += [f"skipped {name}: {why}" for name, why in self.skipped.items()]
         return notes
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self) -> list[Table]:
         head = ["recipe"]
         for name in self.values:
             head += [f"{name} {self.metric}", f"{percent(self.level)} interval", "over base", "p"]
@@ -147,18 +123,10 @@ class Adaptation:
         for recipe in self.boosters:
             row = [f"{recipe} *" if recipe == self.best else recipe]
             for name, values in self.values.items():
-                compared = self.comparisons[name].get(recipe)
                 row += [number(values[recipe]), interval(values[recipe].bootstrap(self.level))]
-                row.append("" if compared is None else number(compared.difference, "+"))
-                row.append("" if compared is None else compared._shown_p(compared.p_randomisation))
+                row += difference_cells(self.comparisons[name].get(recipe))
             rows.append([*row, self.chosen.get(recipe, "")])
-        return head, rows
-
-    def __repr__(self) -> str:
-        return result_text(self._table(), self.statements)
-
-    def _repr_html_(self) -> str:
-        return result_html(self._table(), self.statements)
+        return [(head, rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -308,47 +276,39 @@ def adapt(
     >>> sorted(found.boosters)
     ['base', 'interpolate', 'trees']
     """
+    given = dict(locals())
     judging = Judging.of(
-        text("metric", metric), gain, "expected", "skip", 1, max_label, threads(num_threads)
+        text("metric", metric), gain, max_label=max_label, num_threads=threads(num_threads)
     )
     bases = _bases(base)
     drawn = whole("seed", seed, 0, 2**63 - 1)
-    data = AdaptationData.of(
-        bases,
-        {"target": target, "background": background, "held_out": held_out},
-        {"valid_closed": valid_closed, "valid_open": valid_open},
-        drawn,
+    folds = None
+    if isinstance(held_out, (int, np.integer)):
+        folds = whole("held_out", held_out, 2, _MOST_FOLDS, ", or docs")
+        given["held_out"] = None
+    data = AdaptationData.of(next(iter(bases.values())), given, folds, drawn)
+    mixing = choice("mixing", mixing, ("powell", "lambdarank", "coordinate"))
+    context = RecipeContext(bases, data, judging, check_trees(trees), mixing, drawn)
+    listed = (
+        [recipes] if isinstance(recipes, str) else list(RECIPES if recipes is None else recipes)
     )
-    context = RecipeContext(
-        bases=bases,
-        fit=data.fit,
-        choosing=data.choosing,
-        folds=data.folds,
-        background=data.background,
-        judging=judging,
-        trees=check_trees(trees),
-        mixing=_mixing(mixing),
-        seed=drawn,
-        num_threads=judging.num_threads,
-    )
-    wanted = _recipes(recipes)
+    for name in listed:
+        choice("recipes", name, RECIPES, of="some of")
+    wanted = [name for name in RECIPES if name in listed]
     with warnings.catch_warnings():
         # Small sets have features with a single value, which the caller cannot change.
         warnings.simplefilter("ignore", RustrankWarning)
         made, skipped = _run_recipes(
             context, wanted, recipes is not None, flag("progress", progress)
         )
-        return _evaluated(context, data.valid, made, skipped, real("level", level))
+        return _evaluated(context, made, skipped, real("level", level))
 
 
 def _bases(given: Any) -> dict[str, Booster]:
     named = {"base": given} if isinstance(given, Booster) else given
     good = isinstance(named, Mapping) and named
     if not good or not all(isinstance(one, Booster) for one in named.values()):
-        message = (
-            f"base: got {shown(given)}, expected a Booster, or a mapping from names to Boosters"
-        )
-        raise ParamKindError(message, code="base")
+        raise wrong_kind("base", given, "a Booster, or a mapping from names to Boosters")
     bases = {text("base", name): one for name, one in named.items()}
     widths = {one.num_features for one in bases.values()}
     if len(widths) > 1:
@@ -359,25 +319,6 @@ def _bases(given: Any) -> dict[str, Booster]:
             message = f"base: {name!r} is the name of a recipe, call it otherwise"
             raise ParamError(message, code="base")
     return bases
-
-
-def _mixing(given: Any) -> str:
-    known = ("powell", "lambdarank", "coordinate")
-    if given not in known:
-        message = f"mixing: got {shown(given)}, expected one of {', '.join(known)}"
-        raise UnknownNameError(message, code="mixing")
-    return str(given)
-
-
-def _recipes(given: Any) -> list[str]:
-    if given is None:
-        return list(RECIPES)
-    listed = [given] if isinstance(given, str) else list(given)
-    for name in listed:
-        if name not in RECIPES:
-            message = f"recipes: got {shown(name)}, expected some of {', '.join(RECIPES)}"
-            raise UnknownNameError(message, code="recipes")
-    return [name for name in RECIPES if name in listed]
 
 
 def _run_recipes(
@@ -402,29 +343,28 @@ def _run_recipes(
 
 
 def _evaluated(
-    context: RecipeContext,
-    valid: dict[str, RawRows],
-    made: dict[str, RecipeResult],
-    skipped: dict[str, str],
-    level: float,
+    context: RecipeContext, made: dict[str, RecipeResult], skipped: dict[str, str], level: float
 ) -> Adaptation:
     boosters = {**context.bases, **{name: one.booster for name, one in made.items()}}
     first = next(iter(context.bases))
-    values: dict[str, dict[str, MetricValue]] = {}
-    comparisons: dict[str, dict[str, MetricComparison]] = {}
-    drawing = Drawing.of(10_000, context.seed, context.num_threads)
-    for name, docs in valid.items():
-        found = {
-            recipe: judge(context.score(booster, docs), docs.y, docs.queries, context.judging, None)
+    drawing = Drawing.of(seed=context.seed, num_threads=context.num_threads)
+    sets = context.data.valid
+    values = {
+        name: {
+            recipe: context.value(context.score(booster, docs), docs)
             for recipe, booster in boosters.items()
         }
-        values[name] = {recipe: one[context.metric] for recipe, one in found.items()}
-        comparisons[name] = {
-            recipe: _compared((first, recipe), (found[first], one), drawing, level)
-            for recipe, one in found.items()
+        for name, docs in sets.items()
+    }
+    comparisons = {
+        name: {
+            recipe: compare_values(of[first], one, (first, recipe), drawing, level)
+            for recipe, one in of.items()
             if recipe != first
         }
-    parts = {name: docs.split([1.0, 1.0], context.seed) for name, docs in valid.items()}
+        for name, of in values.items()
+    }
+    parts = {name: docs.split([1.0, 1.0], context.seed) for name, docs in sets.items()}
     return Adaptation(
         best=_best(values),
         boosters=boosters,
@@ -437,12 +377,6 @@ def _evaluated(
         level=level,
         _base=first,
     )
-
-
-def _compared(
-    names: tuple[str, str], found: tuple[Evaluation, Evaluation], drawing: Drawing, level: float
-) -> MetricComparison:
-    return next(iter(Comparison.of(*found, names, drawing, level).values()))
 
 
 def _best(values: dict[str, dict[str, Any]]) -> str:

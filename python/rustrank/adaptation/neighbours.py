@@ -104,30 +104,11 @@ def expand(
     check_features(there, here.X.shape[1], here.names, "background")
     share = real("queries", queries)
     if not 0 < share <= 1:
-        message = f"queries: got {share}, expected a share above 0, up to 1"
-        raise ParamError(message, code="queries")
-    return expanded(
-        here,
-        there,
-        share,
-        whole("neighbours", neighbours, 1, 2**16),
-        None if max_distance is None else real("max_distance", max_distance),
-        scale=flag("scale", scale),
-        num_threads=threads(num_threads),
-    )
-
-
-def expanded(
-    here: RawRows,
-    there: RawRows,
-    share: float,
-    neighbours: int,
-    most: float | None,
-    *,
-    scale: bool = True,
-    num_threads: int | None = None,
-) -> Expansion:
-    """Do what `expand` does, with arguments that are checked."""
+        raise ParamError(f"queries: got {share}, expected a share above 0, up to 1", code="queries")
+    neighbours = whole("neighbours", neighbours, 1, 2**16)
+    most = None if max_distance is None else real("max_distance", max_distance)
+    flag("scale", scale)
+    threads(num_threads)
     seeds = _seeds(here, share)
     if len(seeds) <= neighbours:
         message = (

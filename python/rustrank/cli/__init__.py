@@ -7,14 +7,15 @@ error is one line on standard error.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from rustrank import _rustrank
 from rustrank.cli import commands
 from rustrank.cli.config import with_config
-from rustrank.cli.parsing import Parser, new_parser, require_one_pipe
+from rustrank.cli.parsing import Parser, require_files
 from rustrank.cli.streams import close_output, complain, flush_output, require_output
 from rustrank.errors import CommError
 from rustrank.exit_codes import INTERRUPTED, exit_code_of
@@ -46,6 +47,8 @@ enough memory; 74 input or output failed; 75 a worker was lost; 130 interrupted.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
+    if "_ARGCOMPLETE" in os.environ:
+        _complete()
     # A query id may hold what the terminal cannot show.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -65,17 +68,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(*exit_code_of(error))
 
 
-def parser() -> Parser:
-    """Return the parser of the whole command line."""
+def parser(only: str | None = None) -> Parser:
+    """Return the parser of the whole command line, or of what one command needs."""
     says = "Train, measure, compare and inspect rankings."
-    made = new_parser(Parser, "rustrank", says, _EPILOG)
+    made = Parser("rustrank", description=says, epilog=_EPILOG)
     version = f"rustrank {_rustrank.__version__}"
     made.add_argument("--version", action="version", version=version)
     found = made.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    commands.register(found)
+    commands.register(found, only)
     vars(made)["commands"] = found.choices
-    assert isinstance(made, Parser)  # noqa: S101 - it is what was asked for
     return made
+
+
+def _complete() -> None:
+    """Tell the shell how the words before the cursor go on, and exit."""
+    from argcomplete import autocomplete
+
+    autocomplete(parser(_named(os.environ["COMP_LINE"].split()[1:])), always_complete_options=False)
+
+
+def _named(arguments: Sequence[str]) -> str:
+    """Return the command that is named first, or nothing."""
+    return arguments[0] if arguments and arguments[0] in commands.NAMES else ""
 
 
 def _done(arguments: Sequence[str]) -> int:
@@ -88,40 +102,28 @@ def _done(arguments: Sequence[str]) -> int:
             flush_output()
         return int(end.code or 0)
     require_output()
-    require_one_pipe(options)
+    require_files(options)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = _warn
+        warnings.showwarning = lambda message, *_: complain(f"warning: {message}")
         code: int = options.run(options)
     flush_output()
     return code
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
-    made = parser()
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:2], "--help"]
-    of_command = vars(made)["commands"].get(arguments[0]) if arguments else None
-    if of_command is not None:
-        arguments[1:] = with_config(of_command, arguments[1:])
+    name = _named(arguments)
+    made = parser(name)
+    if name:
+        arguments[1:] = with_config(vars(made)["commands"][name], arguments[1:])
     return made.parse(arguments)
 
 
 def _failed(code: int, message: str) -> int:
-    line = " ".join(message.split())
-    complain(f"error: {line}")
+    complain(f"error: {' '.join(message.split())}")
     return code
-
-
-def _warn(
-    message: Warning | str,
-    category: type[Warning],  # noqa: ARG001
-    filename: str,  # noqa: ARG001
-    lineno: int,  # noqa: ARG001
-    file: TextIO | None = None,  # noqa: ARG001
-    line: str | None = None,  # noqa: ARG001
-) -> None:
-    complain(f"warning: {message}")
 
 
 if __name__ == "__main__":

@@ -8,18 +8,17 @@ precedence. A table with the name of a command applies to this command only.
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.commands import NAMES
-from rustrank.cli.parsing import suggestion
+from rustrank.cli.parsing import Parser, suggestion
 from rustrank.errors import DataError, ParamError, UnknownNameError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Sequence
-
-_OPTION = "--config"
+    from collections.abc import Sequence
 
 
 def with_config(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> list[str]:
@@ -27,8 +26,12 @@ def with_config(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> li
 
     An argument that needs no option, such as ``data``, becomes the default of the parser's.
     """
-    ours, rest = _before_dashes(arguments)
-    path = _path(ours)
+    # What comes after `--` is no option.
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    ours, rest = arguments[:at], arguments[at:]
+    finder = Parser(parser.prog, add_help=False)
+    finder.share("config")
+    path = finder.parse_known_args(ours)[0].config
     if path is None:
         return list(arguments)
     command = parser.prog.split()[-1]
@@ -52,22 +55,6 @@ def with_config(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> li
     return [*ours, *made, *rest]
 
 
-def _before_dashes(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split arguments at ``--``, which ends the options."""
-    at = arguments.index("--") if "--" in arguments else len(arguments)
-    return list(arguments[:at]), list(arguments[at:])
-
-
-def _path(arguments: Sequence[str]) -> str | None:
-    """Return the last ``--config`` file; the parser reports errors in the option itself."""
-    found = None
-    for at, argument in enumerate(arguments):
-        name, is_joined, value = argument.partition("=")
-        if name == _OPTION:
-            found = value if is_joined else next(iter(arguments[at + 1 :]), None)
-    return found
-
-
 def _read(path: str) -> dict[str, Any]:
     text = Path(path).read_bytes()
     try:
@@ -75,8 +62,7 @@ def _read(path: str) -> dict[str, Any]:
     except ParamError:
         raise
     except ValueError as error:
-        message = f"{path}: cannot be read: {error}"
-        raise DataError(message, code="config", path=path) from None
+        raise DataError(f"{path}: cannot be read: {error}", code="config", path=path) from None
     if not isinstance(read, dict):
         message = f"{path}: got a {type(read).__name__}, expected names and values"
         raise DataError(message, code="config", path=path)
@@ -84,15 +70,14 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def _toml(text: str, path: str) -> Any:
-    try:
-        import tomllib
-    except ImportError:  # Python 3.10, for which the package of the same code may be installed.
+    # Python 3.10 has no `tomllib`; the package of the same code may be installed.
+    for name in ("tomllib", "tomli"):
         try:
-            import tomli as tomllib  # type: ignore[import-not-found,no-redef,unused-ignore]
+            return import_module(name).loads(text)
         except ImportError:
-            message = f"{path}: TOML needs Python 3.11 or the package tomli; JSON (.json) does not"
-            raise ParamError(message, code="config") from None
-    return tomllib.loads(text)
+            pass
+    message = f"{path}: TOML needs Python 3.11 or the package tomli; JSON (.json) does not"
+    raise ParamError(message, code="config") from None
 
 
 def _of_command(read: dict[str, Any], command: str, path: str) -> dict[str, Any]:
@@ -109,7 +94,8 @@ def _of_command(read: dict[str, Any], command: str, path: str) -> dict[str, Any]
 def _let_default(action: argparse.Action, value: Any, where: str) -> None:
     """Make a required argument optional, with a default from the file."""
     several = action.nargs == "+"
-    texts = _texts(value if several and isinstance(value, list) else [value], where)
+    values = value if several and isinstance(value, list) else [value]
+    texts = [_text(one, where) for one in values]
     action.nargs = "*" if several else "?"
     action.required = False
     action.default = texts if several else texts[0]
@@ -120,33 +106,21 @@ def _arguments(action: argparse.Action, value: Any, where: str) -> list[str]:
     name = action.option_strings[0]
     if action.nargs == 0:
         if not isinstance(value, bool):
-            message = f"{where}: got {value!r}, expected true or false"
-            raise ParamError(message, code="config")
+            raise ParamError(f"{where}: got {value!r}, expected true or false", code="config")
         off = [one for one in action.option_strings if one.startswith("--no-")]
         return [name] if value else off[:1]
     if isinstance(value, bool):
         message = f"{where}: got {str(value).lower()}, expected a value for {name}"
         raise ParamError(message, code="config")
-    if _is_nested(value):
-        return [f"{name}={json.dumps(value)}"]
     values = value if isinstance(value, list) else [value]
-    texts = _texts(values, where)
+    if isinstance(value, dict) or any(isinstance(one, (list, dict)) for one in values):
+        return [f"{name}={json.dumps(value)}"]
+    texts = [_text(one, where) for one in values]
     if action.nargs is not None:
         return [name, *texts]
     if type(action).__name__ == "_AppendAction":
         return [f"{name}={text}" for text in texts]
     return [f"{name}={','.join(texts)}"]
-
-
-def _is_nested(value: Any) -> bool:
-    """Whether a value is a table, or a list that contains tables or lists."""
-    return isinstance(value, dict) or (
-        isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)
-    )
-
-
-def _texts(values: Iterable[Any], where: str) -> list[str]:
-    return [_text(value, where) for value in values]
 
 
 def _text(value: Any, where: str) -> str:
@@ -156,5 +130,4 @@ def _text(value: Any, where: str) -> str:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return repr(value)
-    message = f"{where}: got {value!r}, expected text or a number"
-    raise ParamError(message, code="config")
+    raise ParamError(f"{where}: got {value!r}, expected text or a number", code="config")

@@ -37,22 +37,15 @@ def data_inspection(path: str, summary: dict[str, Any], with_features: bool) -> 
     """Return the summary of a data file as text."""
     if with_features:
         return _feature_table(summary)
-    parts = [_head(path, summary)]
+    parts = [f"{path}: no docs"]
     if summary["rows"]:
-        parts += [_labels(summary), "\n".join(_facts(summary))]
+        docs, queries = count(summary["rows"], "doc"), count(summary["queries"], "query", "queries")
+        features, text = count(len(summary["features"]), "feature"), size(summary["bytes"])
+        head = f"{path}: {docs} in {queries}, {features}, {text} of text"
+        parts = [head, _labels(summary), _facts(summary)]
     if summary["findings"]:
         parts.append(_findings(path, summary))
     return "\n\n".join(parts)
-
-
-def _head(path: str, summary: dict[str, Any]) -> str:
-    if not summary["rows"]:
-        return f"{path}: no docs"
-    return (
-        f"{path}: {count(summary['rows'], 'doc')} in "
-        f"{count(summary['queries'], 'query', 'queries')}, "
-        f"{count(len(summary['features']), 'feature')}, {size(summary['bytes'])} of text"
-    )
 
 
 def _labels(summary: dict[str, Any]) -> str:
@@ -80,7 +73,7 @@ def _can_print(text: str) -> bool:
     return True
 
 
-def _facts(summary: dict[str, Any]) -> list[str]:
+def _facts(summary: dict[str, Any]) -> str:
     features = summary["features"]
     constant = [str(one["index"]) for one in features if one["constant"]]
     missing = [
@@ -88,16 +81,11 @@ def _facts(summary: dict[str, Any]) -> list[str]:
         for one in features
         if one["missing"]
     ]
+    sizes = "{min_docs:,} to {max_docs:,}, median {median_docs:,}"
+    dull = "{queries_without_relevant:,} without a relevant doc, {queries_with_one_label:,} with one label only"
     facts = [
-        (
-            "docs a query",
-            f"{summary['min_docs']:,} to {summary['max_docs']:,}, median {summary['median_docs']:,}",
-        ),
-        (
-            "queries",
-            f"{summary['queries_without_relevant']:,} without a relevant doc, "
-            f"{summary['queries_with_one_label']:,} with one label only",
-        ),
+        ("docs a query", sizes.format(**summary)),
+        ("queries", dull.format(**summary)),
         ("repeated rows", f"{summary['repeated_rows']:,}"),
         ("constant features", _some(constant)),
         ("missing values in", _some(missing)),
@@ -106,8 +94,7 @@ def _facts(summary: dict[str, Any]) -> list[str]:
         facts.insert(0, ("features", f"{features[0]['index']} to {features[-1]['index']}"))
     if not summary["sorted_by_qid"]:
         facts.append(("order", "the docs of a query do not stand together"))
-    width = max(len(name) for name, _ in facts)
-    return [f"{name.ljust(width)}  {value}" for name, value in facts]
+    return text_table(facts[0], facts[1:], left=2)
 
 
 def _some(names: list[str]) -> str:
@@ -133,16 +120,10 @@ def _findings(path: str, summary: dict[str, Any]) -> str:
 
 
 def _feature_table(summary: dict[str, Any]) -> str:
+    formats = ("{index}", "{rows:,}", "{missing:,}", "{min:.6g}", "{max:.6g}")
     rows = [
-        [
-            str(one["index"]),
-            f"{one['rows']:,}",
-            f"{one['missing']:,}",
-            f"{one['min']:.6g}",
-            f"{one['max']:.6g}",
-            "constant" if one["constant"] else "",
-        ]
-        for one in summary["features"]
+        [*(one.format(**feature) for one in formats), "constant" if feature["constant"] else ""]
+        for feature in summary["features"]
     ]
     return text_table(["feature", "docs", "missing", "min", "max", ""], rows)
 
@@ -177,7 +158,7 @@ def model_inspection(path: str, facts: dict[str, Any], with_features: bool) -> s
     """Return the facts about a model as text."""
     if with_features:
         return _model_features(facts["features"], facts)
-    parts = [f"{path}: {facts['what']}, {size(facts['bytes'])}", "\n".join(_model_facts(facts))]
+    parts = [f"{path}: {facts['what']}, {size(facts['bytes'])}", _model_facts(facts)]
     used = [one for one in facts["features"] if one["splits"]]
     if used:
         table = _model_features(used[:_SHOWN], facts)
@@ -186,7 +167,7 @@ def model_inspection(path: str, facts: dict[str, Any], with_features: bool) -> s
     return "\n\n".join(parts)
 
 
-def _model_facts(facts: dict[str, Any]) -> list[str]:
+def _model_facts(facts: dict[str, Any]) -> str:
     facts_shown = [("intercept", f"{facts['intercept']:g}")]
     if facts["num_trees"]:
         used, whole = facts["num_used_features"], count(facts["num_features"], "feature")
@@ -198,19 +179,13 @@ def _model_facts(facts: dict[str, Any]) -> list[str]:
     if facts["classes"] is not None:
         facts_shown.append(("classes", ", ".join(f"{label:g}" for label in facts["classes"])))
     facts_shown += [(name, facts["params"][name]) for name in _TELLING if name in facts["params"]]
-    width = max(len(name) for name, _ in facts_shown)
-    return [f"{name.ljust(width)}  {value}" for name, value in facts_shown]
+    return text_table(facts_shown[0], facts_shown[1:], left=2)
 
 
 def _model_features(shown: list[dict[str, Any]], facts: dict[str, Any]) -> str:
     whole = sum(one["reduction"] for one in facts["features"])
-    rows = [
-        [
-            one["name"],
-            f"{one['reduction']:.6g}",
-            f"{100 * one['reduction'] / whole:.1f}%" if whole else "-",
-            f"{one['splits']:,}",
-        ]
-        for one in shown
-    ]
+    rows = []
+    for one in shown:
+        share = f"{100 * one['reduction'] / whole:.1f}%" if whole else "-"
+        rows.append([one["name"], f"{one['reduction']:.6g}", share, f"{one['splits']:,}"])
     return text_table(["feature", "reduction", "share", "splits"], rows)

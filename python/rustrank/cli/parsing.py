@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rustrank._rustrank import measures
-from rustrank.cli.streams import PIPE, complain, require_output
+from rustrank.cli.streams import PIPE, complain, require_output, require_place
 from rustrank.errors import ParamError
 from rustrank.exit_codes import USAGE
-from rustrank.inputs.scalars import whole
+from rustrank.inputs.scalars import gain_of, threads, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,14 +29,124 @@ METRICS = f"""\
 metrics:
   {", ".join(measures())}; each with a cut (err@20) or without
 """
-#: Metrics as completion offers them: those without a parameter, which shells would have to quote.
-METRIC_NAMES = tuple(
-    f"{name}{cut}" for name in measures() if "(" not in name for cut in ("", "@10")
-)
+
+
+def _takes(metavar: str, kind: type, default: Any, text: str) -> dict[str, Any]:
+    return {"metavar": metavar, "type": kind, "default": default, "help": text}
+
+
+#: The options that several commands have; a command may change a part of one, such as its help.
+_SHARED: dict[str, dict[str, Any]] = {
+    "--config": _takes(
+        "FILE",
+        str,
+        None,
+        "take options from a TOML or JSON file, by their names; flags win over it",
+    ),
+    "--metric": _takes("NAME", str, "ndcg@10", "what to maximise (ndcg@10)"),
+    "--gain": _takes("GAIN", str, "exp2", "exp2, linear or a table such as 0,1,3,7"),
+    "--ties": _takes("RULE", str, "expected", "expected, rows or worst (expected)"),
+    "--empty": _takes("RULE", str, "skip", "skip, zero or one (skip)"),
+    "--relevant-from": _takes("L", float, 1.0, "smallest relevant label (1)"),
+    "--max-label": _takes("L", float, None, "top of ERR's label scale (the largest label)"),
+    "--level": _takes("P", float, 0.95, "level of intervals (0.95)"),
+    "--resamples": _takes("N", int, 10_000, "random replicates (10000)"),
+    "--seed": _takes("N", int, 0, "seed of the replicates (0)"),
+    "--max-features": _takes("N", int, 1 << 20, f"believe no feature above N ({1 << 20})"),
+    "--zero-based": {"action": "store_true", "help": "the first feature of text is 0"},
+    "--threads": _takes("N", int, None, "threads to use (all cores)"),
+    "--json": {"action": "store_true", "help": "print JSON"},
+    "--progress": {
+        "action": argparse.BooleanOptionalAction,
+        "default": True,
+        "help": "say on standard error how far it is: a bar on a terminal, lines elsewhere (yes)",
+    },
+}
+#: How rankings are evaluated, the intervals of means, and how text is read: options by their purpose.
+JUDGING = ("gain", "ties", "empty", "relevant_from", "max_label")
+DRAWING = ("level", "resamples", "seed")
+READING = ("zero_based", "max_features")
+#: The names that completion offers as values of options; others may be valid, too. Of metrics those
+#: without a parameter, which shells would have to quote.
+OFFERED: dict[str, Sequence[str]] = {
+    "metric": [f"{name}{cut}" for name in measures() if "(" not in name for cut in ("", "@10")],
+    "gain": ("exp2", "linear"),
+    "ties": ("expected", "rows", "worst"),
+    "empty": ("skip", "zero", "one"),
+}
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line, with a suggestion."""
+    """The parser of the command line, or of a command: errors are one line, with a suggestion."""
+
+    #: The arguments that name files to read, those of them that are models, and files to write.
+    reads: Sequence[str] = ()
+    models: Sequence[str] = ()
+    writes: Sequence[str] = ()
+
+    def __init__(self, *names: Any, **how: Any) -> None:
+        # Help keeps the line breaks of its epilog.
+        layout = argparse.RawDescriptionHelpFormatter
+        super().__init__(*names, **{"formatter_class": layout, "allow_abbrev": False, **how})
+
+    def define(
+        self,
+        run: Callable[[argparse.Namespace], int],
+        usage: str,
+        epilog: str,
+        *,
+        reads: Sequence[str] = (),
+        models: Sequence[str] = (),
+        writes: Sequence[str] = (),
+        has_config: bool = True,
+    ) -> None:
+        """Make this the parser of a command.
+
+        Parameters
+        ----------
+        run : callable
+            Takes the options, returns the exit code.
+        usage, epilog : str
+            What help shows; the usage without ``rustrank`` and the name, the epilog with examples.
+        reads, models : sequence of str
+            The arguments that name files to read, and models among them: one of them at most may be
+            standard input.
+        writes : sequence of str
+            The arguments that name files to write, none of which may be a file to read that is no model.
+        has_config : bool
+            Whether options may come from a file.
+        """
+        self.usage, self.epilog = f"{self.prog} {usage}", epilog
+        self.reads, self.models, self.writes = reads, models, writes
+        self.set_defaults(run=run, parser=self)
+        if has_config:
+            self.share("config")
+
+    def share(self, *names: str) -> None:
+        """Add options as several commands have them."""
+        for name in names:
+            self.add(f"--{name.replace('_', '-')}")
+
+    def add(
+        self, name: str, metavar: Any = None, text: str | None = None, **how: Any
+    ) -> argparse.Action:
+        """Add an argument that takes values: what commands share of it, and what is given here.
+
+        ``offered`` are the names that completion offers as its values.
+        """
+        offered = how.pop("offered", None)
+        given = {"metavar": metavar, "help": text}
+        given = {key: value for key, value in given.items() if value is not None}
+        action = self.add_argument(name, **_SHARED.get(name, {}) | given | how)
+        return offer(action, OFFERED.get(action.dest, ()) if offered is None else offered)
+
+    def flag(self, name: str, text: str) -> None:
+        """Add an option without a value."""
+        self.add_argument(name, action="store_true", help=text)
+
+    def add_metrics(self, text: str) -> None:
+        """Add ``--metric`` for several metrics; `listed` reads them."""
+        self.add("--metric", "NAME,...", text, action="append", default=None)
 
     def error(self, message: str) -> NoReturn:
         """Print an error and exit."""
@@ -52,7 +162,8 @@ class Parser(argparse.ArgumentParser):
         named = [one.partition("=")[0] for one in unknown if one.startswith("--")]
         wrong = f"unrecognized arguments: {' '.join(unknown)}"
         if named:
-            wrong = f"there is no option {named[0]}{suggestion(named[0], options_of(parser))}"
+            options_there = [name for action in parser._actions for name in action.option_strings]
+            wrong = f"there is no option {named[0]}{suggestion(named[0], options_there)}"
         return parser.error(wrong)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -68,63 +179,11 @@ class Parser(argparse.ArgumentParser):
         sys.stdout.write(message)
 
 
-def new_parser(
-    make: Callable[..., argparse.ArgumentParser], name: str, says: str, epilog: str, **more: Any
-) -> argparse.ArgumentParser:
-    """Return a parser whose help keeps the line breaks of its epilog."""
-    layout = argparse.RawDescriptionHelpFormatter
-    return make(
-        name, description=says, epilog=epilog, formatter_class=layout, allow_abbrev=False, **more
-    )
-
-
-def command(
-    commands: Any,
-    name: str,
-    says: str,
-    *,
-    usage: str,
-    epilog: str,
-    run: Callable[[argparse.Namespace], int],
-    reads: Sequence[str] = (),
-    has_config: bool = True,
-) -> argparse.ArgumentParser:
-    """Add a command.
-
-    Parameters
-    ----------
-    commands : object
-        What `ArgumentParser.add_subparsers` returned.
-    name, says, usage, epilog : str
-        What help shows; the usage without ``rustrank`` and the name, the epilog with examples.
-    run : callable
-        Takes the options, returns the exit code.
-    reads : sequence of str
-        The arguments that name files to read: one of them at most may be standard input.
-    has_config : bool
-        Whether options may come from a file.
-    """
-    description = f"{says[0].upper()}{says[1:]}."
-    usage = f"rustrank {name} {usage}"
-    parser = new_parser(commands.add_parser, name, description, epilog, help=says, usage=usage)
-    parser.set_defaults(run=run, parser=parser, reads=tuple(reads))
-    if has_config:
-        parser.add_argument(
-            "--config",
-            metavar="FILE",
-            help="take options from a TOML or JSON file, by their names; flags win over it",
-        )
-    return parser
-
-
-def offer(action: argparse.Action, names: Iterable[str]) -> None:
-    """Set the names that shell completion offers for an argument; others may be valid, too."""
-    vars(action)["offered"] = tuple(names)
-
-
-def options_of(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the names of all options of a parser."""
-    return [name for action in parser._actions for name in action.option_strings]
+def offer(action: argparse.Action, names: Iterable[str]) -> argparse.Action:
+    """Set the names that completion offers as values of an argument; files if there are none."""
+    if offered := tuple(names):
+        vars(action)["completer"] = lambda **_: offered
+    return action
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
@@ -133,67 +192,52 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def require_one_pipe(options: argparse.Namespace) -> None:
-    """Raise `ParamError` if standard input is named twice, since it can be read only once."""
-    named: list[Any] = []
-    for argument in options.reads:
-        value = getattr(options, argument)
-        named += value if isinstance(value, list) else [value]
-    if named.count(PIPE) > 1:
-        message = f"files: got {PIPE} for {named.count(PIPE)} of them, expected it for one at most"
+def require_files(options: argparse.Namespace) -> None:
+    """Raise an error for files of a command that cannot be read or written together.
+
+    Standard input can be read only once, and no output may be the same file as data.
+    """
+
+    def named(arguments: Iterable[str]) -> list[Any]:
+        values = (getattr(options, argument) for argument in arguments)
+        return [one for each in values for one in (each if isinstance(each, list) else [each])]
+
+    parser = options.parser
+    pipes = named([*parser.reads, *parser.models]).count(PIPE)
+    if pipes > 1:
+        message = f"files: got {PIPE} for {pipes} of them, expected it for one at most"
         raise ParamError(message, code="files")
+    for output in named(parser.writes):
+        require_place(output, *named(parser.reads))
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add ``--zero-based`` and ``--max-features``, the options of reading text."""
-    parser.add_argument("--zero-based", action="store_true", help="the first feature of text is 0")
-    parser.add_argument(
-        "--max-features",
-        type=int,
-        default=1 << 20,
-        metavar="N",
-        help=f"believe no feature above N ({1 << 20})",
-    )
+def passed(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return options as arguments of the package's function of the same names, with the threads."""
+    given = {name: getattr(options, name) for name in names}
+    if "gain" in given:
+        given["gain"] = gain_of(given["gain"])
+    return given | {"num_threads": options.threads}
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of reading text for `Dataset.from_letor` and `read_letor`."""
-    most = whole("--max-features", options.max_features, 1, 2**31)
-    return {"max_features": most, "zero_based": options.zero_based}
+    return {
+        "max_features": whole("--max-features", options.max_features, 1, 2**31),
+        "zero_based": options.zero_based,
+        "num_threads": threads(options.threads, "--threads"),
+    }
 
 
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Add ``--threads``."""
-    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores)")
+def listed(given: str | Iterable[str]) -> list[str]:
+    """Return the names in texts of several, separated by commas."""
+    texts = [given] if isinstance(given, str) else given
+    return [name.strip() for one in texts for name in one.split(",")]
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add ``--json``."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def add_progress(parser: argparse.ArgumentParser) -> None:
-    """Add ``--progress`` and ``--no-progress``."""
-    parser.add_argument(
-        "--progress",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="say on standard error how far it is: a bar on a terminal, lines elsewhere (yes)",
-    )
-
-
-def add_judging(parser: argparse.ArgumentParser) -> None:
-    """Add the options of metrics."""
-    add = parser.add_argument
-    gain = add(
-        "--gain", default="exp2", metavar="GAIN", help="exp2, linear or a table such as 0,1,3,7"
-    )
-    ties = add(
-        "--ties", default="expected", metavar="RULE", help="expected, rows or worst (expected)"
-    )
-    empty = add("--empty", default="skip", metavar="RULE", help="skip, zero or one (skip)")
-    add("--relevant-from", type=float, default=1.0, metavar="L", help="smallest relevant label (1)")
-    add("--max-label", type=float, metavar="L", help="top of ERR's label scale (the largest label)")
-    offer(gain, ("exp2", "linear"))
-    offer(ties, ("expected", "rows", "worst"))
-    offer(empty, ("skip", "zero", "one"))
+def add_metric_options(parser: Parser) -> None:
+    """Add the options of `evaluate` and `compare`."""
+    parser.add("--qrels", "QRELS", "TREC judgements; the other files are TREC runs")
+    parser.add_metrics("metrics to compute; may be repeated (ndcg@10)")
+    parser.share(*JUDGING)
+    parser.flag("--single-precision", "with --qrels: round scores (trec_eval)")
+    parser.share(*DRAWING, "threads", "json")

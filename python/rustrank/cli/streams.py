@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rustrank.errors import ParamError
 
 if TYPE_CHECKING:
+    import argparse
+
     from rustrank.model.booster import Booster
 
 #: What stands for standard input, or output.
@@ -54,10 +56,18 @@ def complain(what: str) -> None:
             sys.stderr.write(f"rustrank: {what}\n")
 
 
-def telling(*outputs: str | None) -> TextIO:
-    """Return the stream for messages: standard error if an output file is ``-``."""
-    piped = PIPE in outputs and sys.stderr is not None
-    return sys.stderr if piped else sys.stdout
+def print_result(options: argparse.Namespace, plain: Any, text: object) -> int:
+    """Print a result as text, or as JSON with ``--json``, and return 0.
+
+    It goes to standard error if a file that the command writes goes to standard output.
+    """
+    piped = any(getattr(options, name) == PIPE for name in options.parser.writes)
+    stream = sys.stderr if piped and sys.stderr is not None else sys.stdout
+    if options.json:
+        print_json(plain, stream)
+    else:
+        stream.write(f"{text}\n")
+    return 0
 
 
 def require_place(output: str | None, *inputs: str | None) -> None:
@@ -71,14 +81,14 @@ def require_place(output: str | None, *inputs: str | None) -> None:
             message = f"{output} is read and would be written over: name another file to write"
             raise ParamError(message, code="output")
     folder = Path(output).parent
-    if not folder.is_dir():
-        kind = NotADirectoryError if folder.exists() else FileNotFoundError
-        code = errno.ENOTDIR if folder.exists() else errno.ENOENT
-        raise kind(code, os.strerror(code), output)
-    if Path(output).is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), output)
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), output)
+    for is_wrong, code in (
+        (not folder.exists(), errno.ENOENT),
+        (not folder.is_dir(), errno.ENOTDIR),
+        (Path(output).is_dir(), errno.EISDIR),
+        (not os.access(folder, os.W_OK), errno.EACCES),
+    ):
+        if is_wrong:
+            raise OSError(code, os.strerror(code), output)
 
 
 def save_model(booster: Booster, output: str) -> None:
@@ -87,6 +97,11 @@ def save_model(booster: Booster, output: str) -> None:
         sys.stdout.write(booster.to_text())
     else:
         booster.save(output)
+
+
+def save_plot(axes: Any, output: str) -> None:
+    """Write a plot to a file."""
+    axes.figure.savefig(output, dpi=150)
 
 
 def print_json(value: Any, stream: TextIO | None = None) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
 from rustrank.data.scored_rows import ScoredRows, judged_rows
-from rustrank.errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.errors import DataError, ParamError, UnknownNameError, shown, wrong_kind, wrong_value
 from rustrank.inputs.scalars import flag, real, text, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.model.booster import Booster
@@ -69,8 +69,7 @@ def _alphas(given: Any) -> tuple[float, float] | None:
     try:
         low, high = given
     except (TypeError, ValueError):
-        message = f"alphas: got {shown(given)}, expected two numbers, or None"
-        raise ParamKindError(message, code="combine.range") from None
+        raise wrong_kind("alphas", given, "two numbers, or None", "combine.range") from None
     return real("alphas[0]", low), real("alphas[1]", high)
 
 
@@ -83,8 +82,7 @@ def _tree(given: Any) -> list[tuple[int, int]]:
         if not isinstance(one, (tuple, list)):
             return whole("method", one, 0, 2**31)
         if len(one) != 2:
-            message = f"method: got {shown(one)}, expected a pair of rankers, or of such pairs"
-            raise ParamError(message, code="combine.tree")
+            raise wrong_value("method", one, "a pair of rankers, or of such pairs", "combine.tree")
         first, second = node(one[0]), node(one[1])
         joins.append((first, second))
         return leaves + len(joins) - 1
@@ -120,14 +118,10 @@ def as_rankers(rankers: Any) -> dict[str, Any]:
     elif isinstance(rankers, (Sequence, np.ndarray)) and not isinstance(rankers, (str, bytes)):
         named = {f"ranker {at}": ranker for at, ranker in enumerate(rankers)}
     else:
-        message = (
-            f"rankers: got {shown(rankers)}, expected a sequence of scores of all docs or of "
-            "Boosters, one a ranker, or a mapping from names to these"
-        )
-        raise ParamKindError(message, code="combine.rankers")
+        expected = "a sequence of scores of all docs or of Boosters, one a ranker, or a mapping"
+        raise wrong_kind("rankers", rankers, f"{expected} from names to these", "combine.rankers")
     if not named:
-        message = "rankers: got none, expected at least one"
-        raise ParamError(message, code="combine.rankers")
+        raise ParamError("rankers: got none, expected at least one", code="combine.rankers")
     return named
 
 
@@ -138,8 +132,7 @@ def held_out(given: Any, rankers: Any, options: CombinerOptions) -> ScoredRows |
     if isinstance(given, Dataset):
         given = {"y": given}
     if not isinstance(given, Mapping):
-        message = f"valid: got {shown(given)}, expected a Dataset or a mapping of fit's arguments"
-        raise ParamKindError(message, code="valid")
+        raise wrong_kind("valid", given, "a Dataset or a mapping of fit's arguments")
     for name in given:
         if name not in _FIELDS:
             message = f"valid has {shown(name)}: expected {', '.join(_FIELDS)}"
@@ -148,8 +141,7 @@ def held_out(given: Any, rankers: Any, options: CombinerOptions) -> ScoredRows |
     theirs = given.get("rankers")
     if theirs is None:
         if not all(isinstance(ranker, Booster) for ranker in fitted.values()):
-            message = "valid needs rankers: the scores of its own docs"
-            raise ParamError(message, code="valid")
+            raise ParamError("valid needs rankers: the scores of its own docs", code="valid")
         theirs = rankers
     return scored_rows(in_order(theirs, list(fitted), "valid"), given, options)
 

@@ -36,13 +36,8 @@ def learn(scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
         random_state=options.seed,
         n_jobs=judging.num_threads,
     )
-    valid = None if other is None else {"X": features(other.scores), **_given(other)}
-    return net.fit(features(scored.scores), **_given(scored), eval_set=valid)
-
-
-def features(scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return scores as features, one column for each ranker."""
-    return np.column_stack(scores)
+    valid = None if other is None else {"X": np.column_stack(other.scores), **_given(other)}
+    return net.fit(np.column_stack(scored.scores), **_given(scored), eval_set=valid)
 
 
 def _given(scored: ScoredRows) -> dict[str, Any]:
@@ -54,7 +49,7 @@ def _given(scored: ScoredRows) -> dict[str, Any]:
 def weights_of(net: LambdaRank, scores: list[NDArray[np.float64]]) -> list[float]:
     """Return the weights of a linear net."""
     # Sorted, so that sums do not depend on the order of rows.
-    table = np.sort(features(scores), axis=0)
+    table = np.sort(np.column_stack(scores), axis=0)
     mean, spread = table.mean(axis=0), table.std(axis=0)
     spread[spread == 0] = 1.0
     rows = mean + np.vstack([np.zeros_like(mean), np.diag(spread)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,10 @@ from rustrank.combining._fit_input import (
     in_order,
     scored_rows,
 )
-from rustrank.combining._net_combiner import NETS, features, learn, weights_of
+from rustrank.combining._net_combiner import NETS, learn, weights_of
 from rustrank.errors import RustrankError
-from rustrank.formatting import html_table, interval, number, text_table
-from rustrank.metrics.evaluation import Judging, MetricValue
+from rustrank.formatting import Table, TableResult, interval, number
+from rustrank.metrics.evaluation import Judging, MetricValue, first_value
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_combiner
 
@@ -68,26 +69,7 @@ class Curve:
         return float(self.value[place])
 
 
-@dataclass(frozen=True)
-class _Fitted:
-    """The result of `Combiner.fit`."""
-
-    rankers: dict[str, Any]
-    weights: NDArray[np.float64]
-    value: MetricValue
-    held_out: MetricValue | None
-    alone: dict[str, MetricValue]
-    alpha: float | None
-    interval: tuple[float, float] | None
-    curve: Curve | None
-    held_out_curve: Curve | None
-    history: NDArray[np.float64]
-    held_out_history: NDArray[np.float64] | None
-    chosen: int
-    net: LambdaRank | None = None
-
-
-class Combiner:
+class Combiner(TableResult):
     """The weighted sum of rankers that is best for a metric.
 
     For two rankers the answer is exact: a sweep follows the metric over all mixtures
@@ -126,6 +108,31 @@ class Combiner:
     gain, empty, relevant_from, max_label, num_threads
         As for `rustrank.evaluate`.
 
+    Attributes
+    ----------
+    names : list of str
+        The names of the rankers; like all that follow, there when the combiner is fitted.
+    value : MetricValue
+        The metric of the combination on the documents it was fitted to, with its interval.
+    held_out : MetricValue or None
+        The metric on the held-out set, if there was one.
+    alone : dict
+        The metric of each single ranker, on the documents the combiner was fitted to.
+    alpha : float or None
+        The best alpha of a sweep: the middle of ``interval``.
+    interval : (float, float) or None
+        The interval of alpha with the best metric, of a sweep.
+    curve, held_out_curve : Curve or None
+        The metric over alpha, of a sweep, and the same on the held-out set.
+    history : ndarray of float64
+        The metric after each change of the weights; a sweep has only the best value.
+    held_out_history : ndarray of float64 or None
+        The same on the held-out set.
+    chosen : int
+        The index in ``history`` of the chosen weights.
+    net : LambdaRank or None
+        The net of ``lambdarank_net``, whose features are the scores of the rankers.
+
     Examples
     --------
     >>> import rustrank as rr
@@ -138,6 +145,19 @@ class Combiner:
     >>> best.score([[1, 2, 0], [0, 0, 3]]).argsort()[::-1]
     array([1, 2, 0])
     """
+
+    names: list[str]
+    value: MetricValue
+    held_out: MetricValue | None
+    alone: dict[str, MetricValue]
+    alpha: float | None
+    interval: tuple[float, float] | None
+    curve: Curve | None
+    held_out_curve: Curve | None
+    history: NDArray[np.float64]
+    held_out_history: NDArray[np.float64] | None
+    chosen: int
+    net: LambdaRank | None
 
     def __init__(
         self,
@@ -162,7 +182,14 @@ class Combiner:
         of_metric = "expected" if ties == "jitter" else ties
         judging = Judging.of(metric, gain, of_metric, empty, relevant_from, max_label, num_threads)
         self._options = CombinerOptions.of(judging, options)
-        self._fitted: _Fitted | None = None
+        self._rankers: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise the error of a combiner that is not fitted, for what `fit` sets."""
+        if name in Combiner.__annotations__:
+            message = "the combiner is not fitted: call fit first"
+            raise RustrankError(message, code="combine.unfitted")
+        raise AttributeError(f"a Combiner has no attribute {name!r}")
 
     def fit(
         self,
@@ -202,30 +229,65 @@ class Combiner:
         Combiner
             This one, fitted.
         """
-        given = {
-            "y": y,
-            "X": X,
-            "qid": qid,
-            "group": group,
-            "query_weight": query_weight,
-            "tie_break": tie_break,
+        given = dict(locals())
+        options, judging = self._options, self._options.judging
+        scored = scored_rows(rankers, given, options)
+        other = held_out(valid, rankers, options)
+        found: dict[str, Any] = dict.fromkeys(
+            ("alpha", "interval", "curve", "held_out_curve", "net")
+        )
+        if options.method == "sweep" or (options.method == "auto" and len(scored.scores) == 2):
+            (alpha, _, ends), curve = _rustrank.sweep(scored, options)
+            found.update(alpha=alpha, interval=ends, curve=Curve(*curve))
+            if other is not None:
+                found["held_out_curve"] = Curve(*_rustrank.sweep(other, options)[1])
+            path = [[1.0 - alpha if options.alphas is None else 1.0, alpha]]
+        elif options.method in NETS:
+            net = learn(scored, other, options)
+            path = [weights_of(net, scored.scores)]
+            if NETS[options.method]:
+                # Only a net without hidden units is the sum with these weights.
+                found["net"] = net
+        else:
+            path, _ = _rustrank.combine_rankers(scored, options)
+        vars(self).update(found, _rankers=as_rankers(rankers))
+        self.names, self.chosen = list(self._rankers), len(path) - 1
+        self.alone = {
+            name: first_value(scored.evaluate(scores, judging))
+            for name, scores in scored.by_ranker.items()
         }
-        scored = scored_rows(rankers, given, self._options)
-        other = held_out(valid, rankers, self._options)
-        method = self._options.method
-        is_sweep = method == "sweep" or (method == "auto" and len(scored.scores) == 2)
-        find = _swept if is_sweep else _learned if method in NETS else _searched
-        self._fitted = find(as_rankers(rankers), scored, other, self._options)
+        if self.net is None:
+            self._choose(path, scored, other)
+        self.value = first_value(scored.evaluate(self._combined(scored.scores), judging))
+        self.held_out = None
+        if other is not None:
+            self.held_out = first_value(other.evaluate(self._combined(other.scores), judging))
+        if self.net is not None:
+            self.history = np.array([self.value])
+            self.held_out_history = None if other is None else np.array([self.held_out])
         return self
 
-    def _found(self) -> _Fitted:
-        if self._fitted is None:
-            message = "the combiner is not fitted: call fit first"
-            raise RustrankError(message, code="combine.unfitted")
-        return self._fitted
+    def _choose(
+        self, path: list[list[float]], scored: ScoredRows, other: ScoredRows | None
+    ) -> None:
+        """Choose the last weights of a path, or those that are best on the held-out set."""
+        judging = self._options.judging
+        self.history = np.array(_rustrank.values_of_weights(scored, judging, path))
+        self.held_out_history = None
+        if other is not None:
+            theirs = np.array(_rustrank.values_of_weights(other, judging, path))
+            self.held_out_history = theirs
+            if not np.isnan(theirs).all():
+                self.chosen = int(np.nanargmax(theirs))
+        self._weights = np.array(path[self.chosen])
+
+    def _combined(self, scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        if self.net is not None:
+            return self.net.predict(np.column_stack(scores))
+        return _rustrank.mix(scores, self._weights.tolist())
 
     def _refuse_net(self, what: str) -> None:
-        if self._found().net is not None:
+        if self.net is not None:
             message = (
                 f"there is no {what}: the combination is a net, which has no weights of rankers"
             )
@@ -235,79 +297,17 @@ class Combiner:
     def weights(self) -> NDArray[np.float64]:
         """The weight of each ranker's scores."""
         self._refuse_net("weights")
-        return self._found().weights.copy()
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the rankers."""
-        return list(self._found().rankers)
-
-    @property
-    def value(self) -> MetricValue:
-        """The metric of the combination on the documents it was fitted to, with its interval."""
-        return self._found().value
-
-    @property
-    def held_out(self) -> MetricValue | None:
-        """The metric on the held-out set, if there was one."""
-        return self._found().held_out
-
-    @property
-    def alone(self) -> dict[str, MetricValue]:
-        """The metric of each single ranker, on the documents the combiner was fitted to."""
-        return dict(self._found().alone)
-
-    @property
-    def alpha(self) -> float | None:
-        """The best alpha of a sweep: the middle of `interval`."""
-        return self._found().alpha
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The interval of alpha with the best metric, of a sweep."""
-        return self._found().interval
-
-    @property
-    def curve(self) -> Curve | None:
-        """The metric over alpha, of a sweep."""
-        return self._found().curve
-
-    @property
-    def held_out_curve(self) -> Curve | None:
-        """The metric over alpha on the held-out set, of a sweep."""
-        return self._found().held_out_curve
-
-    @property
-    def history(self) -> NDArray[np.float64]:
-        """The metric after each change of the weights; a sweep has only the best value."""
-        return self._found().history.copy()
-
-    @property
-    def held_out_history(self) -> NDArray[np.float64] | None:
-        """The same on the held-out set."""
-        theirs = self._found().held_out_history
-        return None if theirs is None else theirs.copy()
-
-    @property
-    def chosen(self) -> int:
-        """The index in `history` of the chosen weights."""
-        return self._found().chosen
-
-    @property
-    def net(self) -> LambdaRank | None:
-        """The net of ``lambdarank_net``, whose features are the scores of the rankers."""
-        return self._found().net
+        return self._weights.copy()
 
     @property
     def booster(self) -> Booster:
         """All rankers as one model, if they are boosters: it can be saved as one file."""
-        fitted = self._found()
         self._refuse_net("booster")
-        boosters = list(fitted.rankers.values())
+        boosters = list(self._rankers.values())
         if not all(isinstance(one, Booster) for one in boosters):
             message = "there is no booster: the combiner was fitted to scores"
             raise RustrankError(message, code="combine.scores")
-        return merged(boosters, fitted.weights)
+        return merged(boosters, self._weights)
 
     def score(self, docs: Any) -> NDArray[np.float64]:
         """Return the weighted sum of all rankers' scores.
@@ -317,22 +317,18 @@ class Combiner:
         docs : sequence or mapping of array-like, array-like or Dataset
             The scores of all rankers, as for `fit`; or, for boosters, features.
         """
-        fitted = self._found()
         threads = self._options.judging.num_threads
-        of_boosters = all(isinstance(one, Booster) for one in fitted.rankers.values())
-        if of_boosters and fitted.net is not None:
-            scores = [one.score(docs, num_threads=threads) for one in fitted.rankers.values()]
-            return fitted.net.predict(features(scores))
-        if of_boosters:
-            return self.booster.score(docs, num_threads=threads)
-        named = in_order(docs, list(fitted.rankers), "docs")
+        net, rankers = self.net, self._rankers.values()
+        if all(isinstance(one, Booster) for one in rankers):
+            if net is None:
+                return self.booster.score(docs, num_threads=threads)
+            return self._combined([one.score(docs, num_threads=threads) for one in rankers])
+        named = in_order(docs, self.names, "docs")
         first = np.asarray(next(iter(named.values())))
         # Labels and queries do not matter here.
         nothing = {"y": np.zeros(len(first)), "group": [len(first)]}
         scored = scored_rows(named, nothing, replace(self._options, jitter=False))
-        if fitted.net is not None:
-            return fitted.net.predict(features(scored.scores))
-        return _rustrank.mix(scored.scores, fitted.weights.tolist())
+        return self._combined(scored.scores)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the metric over alpha, the chosen interval and the held-out curve; needs matplotlib.
@@ -348,52 +344,58 @@ class Combiner:
         -------
         matplotlib axes
         """
-        self._found()
         return plot_combiner(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: weights, alpha and interval, and all metrics with their intervals."""
-        fitted = self._found()
-        values = {**fitted.alone, "combined": fitted.value}
-        if fitted.held_out is not None:
-            values["held out"] = fitted.held_out
+        values = {**self.alone, "combined": self.value}
+        if self.held_out is not None:
+            values["held out"] = self.held_out
+        weights = self._weights.tolist() if self.net is None else [math.nan] * len(self.names)
         return {
             "metric": self._options.judging.metrics[0],
-            "weights": dict(zip(fitted.rankers, fitted.weights.tolist(), strict=True)),
-            "alpha": fitted.alpha,
-            "interval": None if fitted.interval is None else list(fitted.interval),
+            "weights": dict(zip(self.names, weights, strict=True)),
+            "alpha": self.alpha,
+            "interval": None if self.interval is None else list(self.interval),
             "values": {
                 name: {"mean": float(value), "interval": list(value.interval)}
                 for name, value in values.items()
             },
         }
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        fitted = self._found()
+    def _tables(self) -> list[Table]:
         head = ["", "weight", self._options.judging.metrics[0], "95% interval"]
+        weights = [""] * len(self.names)
+        if self.net is None:
+            weights = [f"{weight:.6g}" for weight in self._weights]
+        values = [*self.alone.items(), ("combined", self.value), ("held out", self.held_out)]
         rows = [
-            [name, _shown(weight), number(value), interval(value.interval)]
-            for weight, (name, value) in zip(fitted.weights, fitted.alone.items(), strict=True)
+            [name, weight, number(value), interval(value.interval)]
+            for (name, value), weight in zip(values, [*weights, "", ""], strict=True)
+            if value is not None
         ]
-        rows.append(["combined", "", number(fitted.value), interval(fitted.value.interval)])
-        if fitted.held_out is not None:
-            rows.append(
-                ["held out", "", number(fitted.held_out), interval(fitted.held_out.interval)]
-            )
-        return head, rows
+        return [(head, rows)]
 
     def __repr__(self) -> str:
         """Show weights and values; of a combiner that is not fitted, the metric."""
-        if self._fitted is None:
+        if not self._rankers:
             return f"<Combiner: {self._options.judging.metrics[0]}, not fitted>"
-        return text_table(*self._table())
+        return super().__repr__()
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table()) if self._fitted is not None else repr(self)
+        return super()._repr_html_() if self._rankers else repr(self)
 
 
-def _shown(weight: float) -> str:
-    return "" if np.isnan(weight) else f"{weight:.6g}"
+def combiner_for(judging: Judging, **options: Any) -> Combiner:
+    """Return a combiner for the first metric of an evaluation, with its options."""
+    return Combiner(
+        judging.metrics[0],
+        gain=judging.gain,
+        relevant_from=judging.relevant_from,
+        max_label=judging.max_label,
+        num_threads=judging.num_threads,
+        **options,
+    )
 
 
 def merged(boosters: Sequence[Booster], weights: NDArray[np.float64]) -> Booster:
@@ -401,104 +403,3 @@ def merged(boosters: Sequence[Booster], weights: NDArray[np.float64]) -> Booster
     used = np.flatnonzero(weights).tolist() or [0]
     cores = [boosters[at]._core for at in used]
     return Booster._of(_rustrank.Booster.sum(cores, weights[used].tolist(), ["as-is"] * len(cores)))
-
-
-def _swept(
-    rankers: dict[str, Any], scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
-) -> _Fitted:
-    """Find the best combination of two rankers by a sweep over alpha."""
-    (alpha, _, ends), curve = _rustrank.sweep(scored, options)
-    first = 1.0 - alpha if options.alphas is None else 1.0
-    weights = np.array([first, alpha])
-    theirs = None if other is None else Curve(*_rustrank.sweep(other, options)[1])
-    swept = {
-        "alpha": alpha,
-        "interval": ends,
-        "curve": Curve(*curve),
-        "held_out_curve": theirs,
-    }
-    return _fitted(rankers, (scored, other), options, [weights.tolist()], swept)
-
-
-def _searched(
-    rankers: dict[str, Any], scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
-) -> _Fitted:
-    """Search weights step by step; take the last ones, or the best on the held-out set."""
-    path, _ = _rustrank.combine_rankers(scored, options)
-    return _fitted(rankers, (scored, other), options, path, {})
-
-
-def _alone(scored: ScoredRows, judging: Judging) -> dict[str, MetricValue]:
-    return {name: _value(scored, scores, judging) for name, scores in scored.by_ranker.items()}
-
-
-def _value(scored: ScoredRows, scores: NDArray[np.float64], judging: Judging) -> MetricValue:
-    return next(iter(scored.evaluate(scores, judging).values()))
-
-
-def _learned(
-    rankers: dict[str, Any], scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
-) -> _Fitted:
-    """Train a net on the scores; a linear one gives weights."""
-    net = learn(scored, other, options)
-    if not NETS[options.method]:
-        weights = weights_of(net, scored.scores)
-        return _fitted(rankers, (scored, other), options, [weights], {})
-    judging = options.judging
-
-    def value(of: ScoredRows) -> MetricValue:
-        return _value(of, net.predict(features(of.scores)), judging)
-
-    theirs = None if other is None else value(other)
-    return _Fitted(
-        rankers=rankers,
-        weights=np.full(len(rankers), np.nan),
-        value=value(scored),
-        held_out=theirs,
-        alone=_alone(scored, judging),
-        alpha=None,
-        interval=None,
-        curve=None,
-        held_out_curve=None,
-        history=np.array([value(scored)]),
-        held_out_history=None if theirs is None else np.array([theirs]),
-        chosen=0,
-        net=net,
-    )
-
-
-def _fitted(
-    rankers: dict[str, Any],
-    sets: tuple[ScoredRows, ScoredRows | None],
-    options: CombinerOptions,
-    path: list[list[float]],
-    swept: dict[str, Any],
-) -> _Fitted:
-    scored, other = sets
-    judging = options.judging
-    history = np.array(_rustrank.values_of_weights(scored, judging, path))
-    theirs = None
-    chosen = len(path) - 1
-    if other is not None:
-        theirs = np.array(_rustrank.values_of_weights(other, judging, path))
-        if not np.isnan(theirs).all():
-            chosen = int(np.nanargmax(theirs))
-    weights = path[chosen]
-
-    def value(of: ScoredRows) -> MetricValue:
-        return _value(of, _rustrank.mix(of.scores, weights), judging)
-
-    return _Fitted(
-        rankers=rankers,
-        weights=np.array(weights),
-        value=value(scored),
-        held_out=None if other is None else value(other),
-        alone=_alone(scored, judging),
-        alpha=swept.get("alpha"),
-        interval=swept.get("interval"),
-        curve=swept.get("curve"),
-        held_out_curve=swept.get("held_out_curve"),
-        history=history,
-        held_out_history=theirs,
-        chosen=chosen,
-    )

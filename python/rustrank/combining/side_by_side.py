@@ -14,7 +14,7 @@ from rustrank.combining.combiner import Combiner
 from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import with_ranks
 from rustrank.data.scored_rows import ScoredRows, judged_rows
-from rustrank.errors import DataError, ParamError, ParamKindError, RustrankError, shown
+from rustrank.errors import DataError, ParamError, RustrankError, shown, wrong_kind
 from rustrank.inputs.tables import as_names, as_table, in_one_piece
 from rustrank.inputs.vectors import as_scores, check_length, library
 from rustrank.model.booster import Booster
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rustrank.inputs.queries import Queries
     from rustrank.metrics.evaluation import Evaluation, Judging
 
 
@@ -54,13 +53,10 @@ class SideBySide(ScoredRows):
             for name, ranker in named.items()
             if (found := booster_of(ranker)) is not None
         }
-        scorer = _Scorer(
-            X, (judged["queries"], judged["query_ids"]), len(judged["labels"]), num_threads
-        )
-        scores = {
-            name: scorer.scores(name, boosters.get(name, ranker)) for name, ranker in named.items()
-        }
-        return cls(**judged, by_ranker=scores, boosters=boosters, X=X, num_threads=num_threads)
+        made = cls(**judged, by_ranker={}, boosters=boosters, X=X, num_threads=num_threads)
+        for name, ranker in named.items():
+            made.by_ranker[name] = made._scores(name, boosters.get(name, ranker))
+        return made
 
     @property
     def query(self) -> NDArray[np.int64]:
@@ -126,8 +122,33 @@ class SideBySide(ScoredRows):
 
     def score(self, booster: Booster) -> NDArray[np.float64]:
         """Return the scores of a booster."""
-        queries = self.queries, self.query_ids
-        return _Scorer(self.X, queries, len(self.labels), self.num_threads).of_booster(booster)
+        if isinstance(self.X, Dataset):
+            return booster.score(self.X, num_threads=self.num_threads)
+        of_rows = self.queries
+        known = {"qid": of_rows[0]} if isinstance(of_rows, tuple) else {"group": of_rows}
+        return booster.score(self.X, num_threads=self.num_threads, **known)
+
+    def _scores(self, name: str, ranker: Any) -> NDArray[np.float64]:
+        """Return the scores of a ranker, which may be given as scores."""
+        function = self._function(ranker)
+        if function is not None and self.X is None:
+            message = f"{name} is {shown(ranker)}, which needs features to score: pass X="
+            raise ParamError(message, code="rankers")
+        scores = as_scores(ranker if function is None else function(self.X), f"scores of {name}")
+        check_length(f"scores of {name}", len(scores), len(self.labels), "rows")
+        return scores
+
+    def _function(self, ranker: Any) -> Any:
+        """Return the function that scores features; None for given scores."""
+        if isinstance(ranker, Booster):
+            return lambda _: self.score(ranker)
+        # `predict` of an xgboost.Booster needs a DMatrix, this method does not.
+        if library(ranker) == "xgboost" and hasattr(ranker, "inplace_predict"):
+            return ranker.inplace_predict
+        predict = getattr(ranker, "predict", None)
+        if callable(predict):
+            return predict
+        return ranker if callable(ranker) else None
 
 
 def booster_of(ranker: Any) -> Booster | None:
@@ -146,8 +167,7 @@ def required_booster(ranker: Any) -> Booster:
     """Return the booster of a ranker, or raise `ParamKindError`."""
     found = booster_of(ranker)
     if found is None:
-        message = f"ranker: got {shown(ranker)}, expected a Booster or a fitted estimator"
-        raise ParamKindError(message, code="ranker")
+        raise wrong_kind("ranker", ranker, "a Booster or a fitted estimator")
     return found
 
 
@@ -157,43 +177,3 @@ def cells_of(X: Any) -> NDArray[np.float64] | None:
         return np.asarray(in_one_piece(as_table(X)), np.float64)
     except (TypeError, RustrankError):
         return None
-
-
-@dataclass(frozen=True)
-class _Scorer:
-    """Lets rankers of any kind score a set of documents."""
-
-    X: Any
-    queries: tuple[Queries, NDArray[Any]]
-    num_docs: int
-    num_threads: int | None
-
-    def scores(self, name: str, ranker: Any) -> NDArray[np.float64]:
-        """Return the scores of a ranker, which may be given as scores."""
-        function = self._function(ranker)
-        if function is not None and self.X is None:
-            message = f"{name} is {shown(ranker)}, which needs features to score: pass X="
-            raise ParamError(message, code="rankers")
-        scores = as_scores(ranker if function is None else function(self.X), f"scores of {name}")
-        check_length(f"scores of {name}", len(scores), self.num_docs, "rows")
-        return scores
-
-    def _function(self, ranker: Any) -> Any:
-        """Return the function that scores features; None for given scores."""
-        if isinstance(ranker, Booster):
-            return lambda _: self.of_booster(ranker)
-        # `predict` of an xgboost.Booster needs a DMatrix, this method does not.
-        if library(ranker) == "xgboost" and hasattr(ranker, "inplace_predict"):
-            return ranker.inplace_predict
-        predict = getattr(ranker, "predict", None)
-        if callable(predict):
-            return predict
-        return ranker if callable(ranker) else None
-
-    def of_booster(self, booster: Booster) -> NDArray[np.float64]:
-        """Return the scores of a booster."""
-        if isinstance(self.X, Dataset):
-            return booster.score(self.X, num_threads=self.num_threads)
-        of_rows, _ = self.queries
-        known = {"qid": of_rows[0]} if isinstance(of_rows, tuple) else {"group": of_rows}
-        return booster.score(self.X, num_threads=self.num_threads, **known)

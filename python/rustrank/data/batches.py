@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import partial
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from rustrank.errors import DataError, ParamError, ParamKindError, shown
+from rustrank.errors import DataError, ParamError, shown, wrong_kind
 from rustrank.inputs.queries import as_ids
-from rustrank.inputs.scalars import whole
-from rustrank.inputs.tables import Table, as_table
+from rustrank.inputs.scalars import as_list, whole
+from rustrank.inputs.tables import Table, as_table, check_same_features
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 
 if TYPE_CHECKING:
@@ -34,59 +34,41 @@ class Batches:
 
     def __init__(self, source: Callable[[], Iterable[Batch]] | Iterable[Batch]) -> None:
         if isinstance(source, Iterator):
-            message = (
+            raise TypeError(
                 "batches can be read only once: pass a function that returns a new iterator, "
                 "as in `Dataset.from_batches(lambda: read_my_files())`"
             )
-            raise TypeError(message)
         if not callable(source) and (
             isinstance(source, (str, Mapping)) or not hasattr(source, "__iter__")
         ):
-            message = f"batches: got {shown(source)}, expected a list of batches or a function"
-            raise TypeError(message)
+            raise wrong_kind("batches", source, "a list of batches or a function")
         self._make = source if callable(source) else lambda: source
         self._first: Table | None = None
-        self._num_rows: int | None = None
-
-    @property
-    def names(self) -> list[str] | None:
-        """The names of the columns of the first batch, if it has names."""
-        return None if self._first is None else self._first.names
-
-    @property
-    def num_rows(self) -> int:
-        """The number of rows of the last pass; 0 before the first."""
-        return self._num_rows or 0
+        #: The number of rows of the last pass; 0 before the first.
+        self.num_rows = 0
 
     def read(self) -> Iterator[tuple[Mapping[str, Any], Table]]:
         """Yield each batch as a mapping, with its table in the column order of the first batch."""
-        num_rows = 0
-        number = -1
-        for number, batch in enumerate(self._made()):
+        made = self._make()
+        if not hasattr(made, "__iter__"):
+            raise TypeError(f"batches: the function returned {shown(made)}, expected an iterator")
+        num_rows, number = 0, -1
+        for number, batch in enumerate(made):
             given = _by_name(batch, number)
             table = as_table(given["X"])
-            if self._first is None:
-                self._first = table
+            self._first = self._first or table
             table = _like(self._first, table, number)
             num_rows += table.num_rows
             yield given, table
         if number < 0:
-            message = "the data have no rows: there is no batch"
-            raise DataError(message, code="data.empty")
-        if self._num_rows not in (None, num_rows):
+            raise DataError("the data have no rows: there is no batch", code="data.empty")
+        if self.num_rows not in (0, num_rows):
             message = (
                 f"the batches are read twice and were not the same: got {num_rows} rows, expected "
-                f"{self._num_rows}, as in the first pass"
+                f"{self.num_rows}, as in the first pass"
             )
             raise DataError(message, code="batch")
-        self._num_rows = num_rows
-
-    def _made(self) -> Iterable[Batch]:
-        made = self._make()
-        if not hasattr(made, "__iter__"):
-            message = f"batches: the function returned {shown(made)}, expected an iterator"
-            raise TypeError(message)
-        return made
+        self.num_rows = num_rows
 
 
 def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
@@ -96,26 +78,20 @@ def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
             raise DataError(message, code="batch")
         return dict(zip(_NEEDED, batch, strict=True))
     if not isinstance(batch, Mapping):
-        message = f"batch {number}: got {shown(batch)}, expected a mapping or (X, y, qid)"
-        raise TypeError(message)
+        raise wrong_kind(f"batch {number}", batch, "a mapping or (X, y, qid)", "batch")
     unknown = [shown(key) for key in batch if key not in (*_NEEDED, *_OPTIONAL)]
     absent = [name for name in _NEEDED if batch.get(name) is None]
     if unknown or absent:
         what = f"has {unknown[0]}" if unknown else f"has no {absent[0]}"
-        expected = "X, y, qid and perhaps row_weight and base_score"
-        message = f"batch {number} {what}: expected {expected}"
+        message = f"batch {number} {what}: expected X, y, qid and perhaps row_weight and base_score"
         raise DataError(message, code="batch")
     return batch
 
 
 def _like(first: Table, table: Table, number: int) -> Table:
     """Return a table with its columns in the order of the first batch."""
-    if table.num_features != first.num_features:
-        message = (
-            f"batch {number} has another number of features: got {table.num_features}, "
-            f"expected {first.num_features}"
-        )
-        raise DataError(message, code="features")
+    expected = first.num_features, None
+    check_same_features((table.num_features, None), expected, f"batch {number}", "the first")
     mine, theirs = table.names, first.names
     if mine is None or theirs is None or mine == theirs:
         return table
@@ -127,79 +103,82 @@ def _like(first: Table, table: Table, number: int) -> Table:
         missed = absent[0] if absent else theirs[0]
         message = f"batch {number} has other features than the first: {got}expected {shown(missed)}"
         raise DataError(message, code="features.names", feature=missed)
-    return table.reordered([place[name] for name in theirs])
+    return table.take([place[name] for name in theirs])
 
 
-@dataclass
 class Columns:
     """Labels, query ids, weights and base scores of all batches."""
 
-    y: list[NDArray[np.float32]] = field(default_factory=list)
-    qid: list[NDArray[Any]] = field(default_factory=list)
-    row_weight: list[NDArray[np.float64]] = field(default_factory=list)
-    base_score: list[NDArray[np.float64]] = field(default_factory=list)
+    _READERS: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = {
+        "y": as_labels,
+        "qid": as_ids,
+        "row_weight": partial(as_doubles, name="row_weight"),
+        "base_score": partial(as_scores, name="base_score"),
+    }
+
+    def __init__(self) -> None:
+        self.num_batches = 0
+        self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self._READERS}
 
     def add(self, given: Mapping[str, Any], num_rows: int) -> None:
         """Add those of a batch."""
-        self.y.append(as_labels(given["y"]))
-        self.qid.append(as_ids(given["qid"]))
+        for name, read in self._READERS.items():
+            if given.get(name) is not None:
+                self._parts[name].append(read(given[name]))
         for name in ("y", "qid"):
-            part = getattr(self, name)[-1]
-            check_length(f"{name} of batch {len(self.y) - 1}", len(part), num_rows, "rows")
-        if given.get("row_weight") is not None:
-            self.row_weight.append(as_doubles(given["row_weight"], "row_weight"))
-        if given.get("base_score") is not None:
-            self.base_score.append(as_scores(given["base_score"], "base_score"))
+            what = f"{name} of batch {self.num_batches}"
+            check_length(what, len(self._parts[name][-1]), num_rows, "rows")
+        self.num_batches += 1
 
-    def joined_qid(self) -> NDArray[Any]:
-        """Return all query ids; ids of different types stay different."""
-        if len({part.dtype.kind for part in self.qid}) == 1:
-            return np.concatenate(self.qid)
-        return np.concatenate([part.astype(object) for part in self.qid])
-
-    def joined(self, name: str) -> NDArray[np.float64] | None:
-        """Return the weights or base scores of all batches, or None if no batch has them."""
-        parts: list[NDArray[np.float64]] = getattr(self, name)
+    def joined(self, name: str) -> NDArray[Any] | None:
+        """Return a column of all batches, or None if no batch has it; ids of different types stay so."""
+        parts = self._parts[name]
         if not parts:
             return None
+        if len({part.dtype.kind for part in parts}) > 1:
+            parts = [part.astype(object) for part in parts]
         joined = np.concatenate(parts)
-        check_length(name, len(joined), sum(map(len, self.y)), "rows of all batches")
+        check_length(name, len(joined), sum(map(len, self._parts["y"])), "rows of all batches")
         return joined
 
 
-@dataclass(frozen=True)
 class ParquetFiles:
-    """Parquet files, read as batches."""
+    """Parquet files, read as batches; ``roles`` maps label, qid and so on to their columns."""
 
-    paths: list[str]
-    roles: dict[str, str]
-    features: list[str]
-    batch_rows: int
-
-    @classmethod
-    def of(
-        cls, path: Any, roles: Mapping[str, Any], features: Any, batch_rows: Any
-    ) -> ParquetFiles:
-        """Check the columns; ``roles`` maps label, qid and so on to their columns."""
-        paths = paths_of(path)
-        rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
-        taken = {role: name for role, name in roles.items() if name is not None}
-        _check_different(taken)
+    def __init__(self, path: Any, roles: Mapping[str, Any], features: Any, batch_rows: Any) -> None:
+        self.paths = paths_of(path)
+        self._batch_rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
+        self._roles = {role: name for role, name in roles.items() if name is not None}
+        uses: dict[str, str] = {}
+        for role, name in self._roles.items():
+            if not isinstance(name, str):
+                raise wrong_kind(role, name, "the name of a column")
+            if name in uses:
+                raise ParamError(f"column {shown(name)} is both {uses[name]} and {role}", code=role)
+            uses[name] = role
         if features is None:
-            with opened(paths[0]) as file:
-                columns = file.schema_arrow.names
-            features = [name for name in columns if name not in taken.values()]
-        return cls(paths, taken, _chosen(features, taken), rows)
+            with opened(self.paths[0]) as file:
+                features = [name for name in file.schema_arrow.names if name not in uses]
+        self.features = as_list("features", features, "a list of names of columns")
+        for name in self.features:
+            if not isinstance(name, str):
+                raise wrong_kind("features", name, "the name of a column")
+            if name in uses:
+                message = (
+                    f"features: column {shown(name)} is the {uses[name]}, and cannot be a feature "
+                    "too"
+                )
+                raise ParamError(message, code="features")
 
     def __call__(self) -> Iterator[Batch]:
         """Read all files in one pass."""
-        wanted = [*self.features, *self.roles.values()]
+        wanted = [*self.features, *self._roles.values()]
         for one in self.paths:
             with opened(one) as file:
                 require_columns(wanted, file.schema_arrow.names, one)
-                for rows in file.iter_batches(self.batch_rows, columns=wanted):
-                    batch = {role: rows.column(name) for role, name in self.roles.items()}
-                    yield {**batch, "X": rows.select(self.features)}
+                for rows in file.iter_batches(self._batch_rows, columns=wanted):
+                    batch = {role: rows.column(name) for role, name in self._roles.items()}
+                    yield {"X": rows.select(self.features), "y": batch.pop("label"), **batch}
 
 
 def paths_of(path: Any) -> list[str]:
@@ -207,44 +186,10 @@ def paths_of(path: Any) -> list[str]:
     try:
         paths = [fspath(one) for one in (path if isinstance(path, (list, tuple)) else [path])]
     except TypeError:
-        message = f"path: got {shown(path)}, expected a path, or a list of them"
-        raise ParamKindError(message, code="path") from None
+        raise wrong_kind("path", path, "a path, or a list of them") from None
     if not paths:
-        message = "path: got no files, expected one or more"
-        raise ParamError(message, code="path")
+        raise ParamError("path: got no files, expected one or more", code="path")
     return paths
-
-
-def _check_different(roles: Mapping[str, Any]) -> None:
-    uses: dict[str, str] = {}
-    for role, name in roles.items():
-        parameter = "label" if role == "y" else role
-        if not isinstance(name, str):
-            message = f"{parameter}: got {shown(name)}, expected the name of a column"
-            raise ParamKindError(message, code=parameter)
-        if name in uses:
-            message = f"column {shown(name)} is both {uses[name]} and {parameter}"
-            raise ParamError(message, code=parameter)
-        uses[name] = parameter
-
-
-def _chosen(features: Any, roles: Mapping[str, str]) -> list[str]:
-    if isinstance(features, (str, bytes)) or not hasattr(features, "__iter__"):
-        message = f"features: got {shown(features)}, expected a list of names of columns"
-        raise ParamKindError(message, code="features")
-    chosen = list(features)
-    for name in chosen:
-        if not isinstance(name, str):
-            message = f"features: got {shown(name)}, expected the name of a column"
-            raise ParamKindError(message, code="features")
-        for role, taken in roles.items():
-            if name == taken:
-                message = (
-                    f"features: column {shown(name)} is the {'label' if role == 'y' else role}, "
-                    "and cannot be a feature too"
-                )
-                raise ParamError(message, code="features")
-    return chosen
 
 
 def opened(path: Any) -> Any:

@@ -5,38 +5,33 @@ from __future__ import annotations
 import math
 import operator
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.data.dataset_building import (
-    BinOptions,
     LetorOptions,
     ReadOptions,
     Rows,
+    base_of,
     binned_dataset,
+    bins_of,
+    check_names_like,
     checked_names,
+    known_categories,
     numbered_names,
-    positions_of,
     sampled,
     with_ranks,
 )
-from rustrank.errors import (
-    DataError,
-    ParamError,
-    ParamKindError,
-    UnknownNameError,
-    shown,
-    warn_caller,
-)
+from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, size
-from rustrank.inputs.categories import Categories, encoded, numbered, numbers_of
-from rustrank.inputs.queries import as_queries, as_query_weight, numbers_if_all
-from rustrank.inputs.scalars import as_augment, flag, whole, whole_or
+from rustrank.inputs.categories import encoded, numbered
+from rustrank.inputs.queries import numbers_if_all
+from rustrank.inputs.scalars import as_augment, flag, whole
 from rustrank.inputs.tables import as_names, as_table, check_different
-from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
+from rustrank.inputs.vectors import check_length
 from rustrank.progress import progress_of_file
 
 if TYPE_CHECKING:
@@ -177,7 +172,7 @@ class Dataset:
         categorical: Sequence[str | int] | None = None,
     ) -> None:
         reading = ReadOptions(missing, infinite, num_threads)
-        base = _base(base, like, has_scores=base_score is not None)
+        base = base_of(base, like, has_scores=base_score is not None)
         if base is not None:
             ids, sizes = (qid, group) if base.query_ranks else (None, None)
             base_score = base.score(
@@ -188,22 +183,28 @@ class Dataset:
         table, categories = encoded(
             table, categorical, known_categories(like), names, reading.missing
         )
-        bins = _bins(like, names, max_bins, sample_rows, query_ranks, categories=categories)
-        labels = as_labels(y)
-        check_length("y", len(labels), table.num_rows, "rows")
-        queries, ids = as_queries(qid, group, table.num_rows)
-        rows = Rows(
-            labels,
-            queries,
-            None if row_weight is None else as_doubles(row_weight, "row_weight"),
-            as_query_weight(query_weight, ids),
-            None if base_score is None else as_scores(base_score, "base_score"),
-            None if position is None else positions_of(position),
-        )
+        bins = bins_of(like, names, max_bins, sample_rows, query_ranks, categories)
+        rows = Rows(table.num_rows, y, qid, group, query_weight, row_weight, base_score, position)
         core = binned_dataset(table, rows, bins, reading)
-        self._settle(core, names or (None if like is None else like._names), ids, base)
-        if like is None:
-            self._warn_of_unused()
+        self._finish(core, names, rows.query_ids, like, base)
+
+    def _finish(
+        self,
+        core: _rustrank.Dataset,
+        names: list[str] | None,
+        query_ids: NDArray[Any],
+        like: Dataset | Booster | None,
+        base: Booster | None = None,
+    ) -> Dataset:
+        """Keep what a constructor has made, and warn of features that cannot be used."""
+        self._settle(core, names or (None if like is None else like._names), query_ids, base)
+        unused = len(self.unused_features)
+        if like is None and unused:
+            warn_caller(
+                f"{unused} of {self.num_features} features have one value, or none, in the data "
+                "and are not used"
+            )
+        return self
 
     def _settle(
         self,
@@ -213,21 +214,12 @@ class Dataset:
         base: Booster | None = None,
     ) -> None:
         self._core = core
-        if names is not None and len(names) < core.num_features:
+        if names and len(names) < core.num_features:
             names = with_ranks(names)
             check_different(names)
-        self._names = names
+        self._names = names or None
         self._query_ids = query_ids
         self._base = base
-
-    def _warn_of_unused(self) -> None:
-        unused = len(self.unused_features)
-        if unused:
-            message = (
-                f"{unused} of {self.num_features} features have one value, or none, in the data "
-                "and are not used"
-            )
-            warn_caller(message)
 
     @classmethod
     def from_letor(
@@ -275,26 +267,19 @@ class Dataset:
         if known is not None and known.names:
             message = "like: its categories are texts, and LETOR text holds numbers"
             raise ParamError(message, code="like")
-        refused = None if like is None else categorical
-        more = {"buffer_bytes": buffer_bytes, "categorical": refused}
-        categories = Categories(numbers_of(categorical, names, None))
-        bins = _bins(like, names, max_bins, sample_rows, query_ranks, categories, **more)
-        most = whole("max_features", max_features, 1, 2**31)
-        held = whole_or(1 << 30, "buffer_bytes", buffer_bytes, 0)
-        with progress_of_file(files := paths_of(path), progress) as show:
-            text = LetorOptions(
-                most, flag("zero_based", zero_based), buffer_bytes=held, progress=show
-            )
+        more: dict[str, Any] = {"buffer_bytes": buffer_bytes, "categorical": categorical}
+        bins = bins_of(like, names, max_bins, sample_rows, query_ranks, **more)
+        text = LetorOptions(
+            whole("max_features", max_features, 1, 2**31), flag("zero_based", zero_based)
+        )
+        if buffer_bytes is not None:
+            text.buffer_bytes = whole("buffer_bytes", buffer_bytes, 0)
+        with progress_of_file(files := paths_of(path), progress) as text.progress:
             core, ids = _rustrank.Dataset.from_letor(files, text, bins, reading)
-        made = cls.__new__(cls)
         if names:
             num_raw = core.num_features // (2 if core.binning.query_ranks else 1)
             check_length("feature_names", len(names), num_raw, "features")
-        names = names or (None if like is None else like._names)
-        made._settle(core, names or None, numbers_if_all(ids))
-        if like is None:
-            made._warn_of_unused()
-        return made
+        return cls.__new__(cls)._finish(core, names, numbers_if_all(ids), like)
 
     @classmethod
     def from_batches(
@@ -330,21 +315,19 @@ class Dataset:
         source = Batches(batches)
         reading = ReadOptions(missing, infinite, num_threads)
         given = as_names(feature_names)
-        categories = Categories(numbers_of(categorical, given, None))
-        more = {"categorical": None if like is None else categorical}
-        names = given
-        binning = _bins(like, given, max_bins, sample_rows, None, categories, **more)
+        bins = bins_of(like, given, max_bins, sample_rows, categorical=categorical)
         content = None
-        if isinstance(binning, tuple):
-            binning, content = sampled(source, binning, reading)
-        builder = _rustrank.Builder(binning, source.num_rows, reading)
+        if isinstance(bins, tuple):
+            bins, content = sampled((table for _, table in source.read()), bins, reading)
+        builder = _rustrank.Builder(bins, source.num_rows, reading)
         columns, scores = Columns(), []
-        base = _base(base, like, has_scores=False)
+        base = base_of(base, like, has_scores=False)
         known = known_categories(like)
+        names = None
         for batch, table in source.read():
-            if not columns.y:
+            if not columns.num_batches:
                 names = checked_names(given, table)
-                _check_same_names(names, like)
+                check_names_like(names, like)
             columns.add(batch, table.num_rows)
             if known is not None:
                 table = numbered(table, known, checks=True, missing=reading.missing)
@@ -358,21 +341,17 @@ class Dataset:
                 "the first pass"
             )
             raise DataError(message, code="batch")
-        names = names or (None if like is None else like._names)
-        labels = np.concatenate(columns.y)
-        queries, ids = as_queries(columns.joined_qid(), None, len(labels))
         rows = Rows(
-            labels,
-            queries,
+            source.num_rows,
+            columns.joined("y"),
+            columns.joined("qid"),
+            None,
+            query_weight,
             columns.joined("row_weight"),
-            as_query_weight(query_weight, ids),
             columns.joined("base_score") if base is None else np.concatenate(scores),
         )
         made = cls.__new__(cls)
-        made._settle(builder.finish(rows), names, ids, base)
-        if like is None:
-            made._warn_of_unused()
-        return made
+        return made._finish(builder.finish(rows), names, rows.query_ids, like, base)
 
     @classmethod
     def from_parquet(
@@ -404,8 +383,8 @@ class Dataset:
         **options
             As for `from_batches`.
         """
-        roles = {"y": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
-        files = ParquetFiles.of(path, roles, features, batch_rows)
+        roles = {"label": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
+        files = ParquetFiles(path, roles, features, batch_rows)
         return cls.from_batches(files, **options)
 
     @property
@@ -473,17 +452,14 @@ class Dataset:
         number = self._number_of(feature)
         found = self._core.binning.categories(number)
         if found is None:
-            message = f"feature {shown(feature)} holds no categories"
-            raise ParamError(message, code="feature")
+            raise ParamError(f"feature {shown(feature)} holds no categories", code="feature")
         names = self._core.binning.category_names().get(number)
         return found if names is None else [names[category] for category in found]
 
     def thresholds(self, feature: int | str) -> NDArray[np.float32]:
         """Return the thresholds between the bins of a feature, by number or name."""
         number = self._number_of(feature)
-        found = None
-        if 0 <= number < self.num_features:
-            found = self._core.binning.thresholds(number)
+        found = self._core.binning.thresholds(number) if 0 <= number < self.num_features else None
         if found is None:
             message = f"there is no feature {shown(number)}: expected 0 to {self.num_features - 1}"
             raise IndexError(message)
@@ -502,8 +478,7 @@ class Dataset:
         try:
             return operator.index(feature)
         except TypeError:
-            message = f"feature: got {shown(feature)}, expected a number or a name"
-            raise ParamKindError(message, code="feature") from None
+            raise wrong_kind("feature", feature, "a number or a name") from None
 
     def augmented(self, augment: Any = (0.7, 5), *, seed: int = 0) -> Augmented:
         """Return the rows of an augmented set: all queries, and copies with some of their documents.
@@ -529,8 +504,7 @@ class Dataset:
         """
         taken = as_augment(augment)
         if taken is None:
-            message = "augment: got None, expected (fraction, copies) such as (0.7, 5)"
-            raise ParamKindError(message, code="augment")
+            raise wrong_kind("augment", None, "(fraction, copies) such as (0.7, 5)")
         rows, qid, query = self._core.augmented(taken, whole("seed", seed, 0, 2**64 - 1))
         return Augmented(rows.astype(np.int64), qid.astype(np.int64), self.query_ids[query])
 
@@ -558,94 +532,14 @@ class Dataset:
         return self
 
     def __reduce__(self) -> NoReturn:
-        message = (
+        raise TypeError(
             "a Dataset cannot be pickled: keep the arrays or the file and make it again; for other "
             "processes, make it in each of them, or before they are forked"
         )
-        raise TypeError(message)
-
-
-def is_booster(value: Any) -> TypeGuard[Booster]:
-    """Return whether a value is a `Booster`: known by the compiled model that it holds.
-
-    The class itself is in a package above this one, since it scores and evaluates datasets.
-    """
-    return isinstance(getattr(value, "_core", None), _rustrank.Booster)
 
 
 def as_dataset(value: Any, name: str) -> Dataset:
     """Return the value, which must be a `Dataset`."""
     if not isinstance(value, Dataset):
-        message = f"{name}: got {shown(value)}, expected a Dataset"
-        raise ParamKindError(message, code=name)
+        raise wrong_kind(name, value, "a Dataset")
     return value
-
-
-def _bins(
-    like: Any,
-    names: list[str] | None,
-    max_bins: Any,
-    sample_rows: Any,
-    query_ranks: Any = None,
-    categories: Categories | None = None,
-    **more: Any,
-) -> _rustrank.Binning | BinOptions:
-    """Return the bins of ``like``, if it has the same features, or the options to choose bins."""
-    ranks = None if query_ranks is None else flag("query_ranks", query_ranks)
-    if like is None:
-        most = whole_or(255, "max_bins", max_bins, 2, 255)
-        rows = whole_or(65_536, "sample_rows", sample_rows, 2, 2**30)
-        own = Categories([]) if categories is None else categories
-        return most, rows, bool(ranks), own.features, own.names
-    if not isinstance(like, Dataset) and not is_booster(like):
-        message = f"like: got {shown(like)}, expected a Dataset or a Booster"
-        raise ParamKindError(message, code="like")
-    for name, value in {"max_bins": max_bins, "sample_rows": sample_rows, **more}.items():
-        if value is not None:
-            message = f"{name}: got {shown(value)}, expected none: the bins are those of `like`"
-            raise ParamError(message, code=name)
-    _check_same_names(names, like)
-    binning = like._core.binning if isinstance(like, Dataset) else like._core.binning()
-    if ranks not in (None, binning.query_ranks):
-        message = (
-            f"query_ranks: got {ranks}, expected {binning.query_ranks}: the features are those of "
-            "`like`"
-        )
-        raise ParamError(message, code="query_ranks")
-    return binning
-
-
-def known_categories(like: Any) -> Categories | None:
-    """Return the categories of ``like``."""
-    core = getattr(like, "_core", None)
-    if core is None:
-        return None
-    binning = core.binning if isinstance(like, Dataset) else core.binning()
-    return Categories(binning.categorical(), binning.category_names())
-
-
-def _base(given: Any, like: Dataset | Booster | None, *, has_scores: bool) -> Booster | None:
-    """Return the booster whose scores become base scores."""
-    if given is None:
-        return None if has_scores or not isinstance(like, Dataset) else like._base
-    if not is_booster(given):
-        message = f"base: got {shown(given)}, expected a Booster"
-        raise ParamKindError(message, code="base")
-    if has_scores:
-        message = "base and base_score: expected one of them, since a base has scores of its own"
-        raise ParamError(message, code="base")
-    return given
-
-
-def _check_same_names(names: list[str] | None, like: Dataset | Booster | None) -> None:
-    theirs = None if like is None else like._names
-    if names is None or theirs is None or like is None:
-        return
-    if like.query_ranks:
-        theirs = theirs[: len(theirs) // 2]
-    if len(names) != len(theirs):
-        return
-    for number, (mine, expected) in enumerate(zip(names, theirs, strict=True)):
-        if mine != expected:
-            message = f"feature {number} has another name: got {mine!r}, expected {expected!r}"
-            raise DataError(message, code="features.names", feature=mine)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import DataError
-from rustrank.inputs.scalars import real, text, threads
-from rustrank.inputs.tables import Table, check_different, in_one_piece
-from rustrank.inputs.vectors import as_doubles, check_length
+from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
+from rustrank.inputs.categories import Categories, numbers_of
+from rustrank.inputs.queries import as_queries, as_query_weight
+from rustrank.inputs.scalars import flag, real, text, threads, whole
+from rustrank.inputs.tables import Table, check_different, check_same_names, in_one_piece
+from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length, first_true
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from rustrank.data.batches import Batches
-    from rustrank.inputs.queries import Queries
+    from rustrank.model.booster import Booster
 
 
 class ReadOptions:
@@ -36,7 +37,7 @@ class ReadOptions:
 BinOptions: TypeAlias = tuple[int, int, bool, list[int], dict[int, list[str]]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class LetorOptions:
     """The options of reading LETOR text."""
 
@@ -49,27 +50,37 @@ class LetorOptions:
     progress: Callable[[int], object] | None = None
 
 
-def positions_of(given: Any) -> NDArray[np.uint32]:
+class Rows:
+    """What is known of rows besides their features, read and checked."""
+
+    def __init__(
+        self,
+        num_rows: int,
+        y: Any,
+        qid: Any,
+        group: Any,
+        query_weight: Any = None,
+        row_weight: Any = None,
+        base_score: Any = None,
+        position: Any = None,
+    ) -> None:
+        self.labels = as_labels(y)
+        check_length("y", len(self.labels), num_rows, "rows")
+        self.queries, self.query_ids = as_queries(qid, group, num_rows)
+        self.row_weight = None if row_weight is None else as_doubles(row_weight, "row_weight")
+        self.query_weight = as_query_weight(query_weight, self.query_ids)
+        self.base_score = None if base_score is None else as_scores(base_score, "base_score")
+        self.position = None if position is None else _positions(position)
+
+
+def _positions(given: Any) -> NDArray[np.uint32]:
     """Return positions, whole numbers from 1; the extension checks the largest one."""
     places = as_doubles(given, "position")
-    wrong = np.flatnonzero(~((places >= 1) & (places < 2**32) & (places % 1 == 0)))
-    if len(wrong):
-        row = int(wrong[0])
+    row = first_true(~((places >= 1) & (places < 2**32) & (places % 1 == 0)))
+    if row is not None:
         message = f"position[{row}] = {places[row]:g}, expected a place: a whole number from 1"
         raise DataError(message, code="position", row=row)
     return places.astype(np.uint32)
-
-
-@dataclass
-class Rows:
-    """Labels, queries, weights, base scores and positions of rows."""
-
-    labels: NDArray[np.float32]
-    queries: Queries
-    row_weight: NDArray[np.float64] | None = None
-    query_weight: NDArray[np.float64] | None = None
-    base_score: NDArray[np.float64] | None = None
-    position: NDArray[np.uint32] | None = None
 
 
 def with_ranks(names: list[str]) -> list[str]:
@@ -84,6 +95,75 @@ def numbered_names(num_features: int, query_ranks: bool) -> list[str]:
     return [f"f{i}" for i in range(num_features)]
 
 
+def is_booster(value: Any) -> TypeGuard[Booster]:
+    """Return whether a value is a `Booster`: known by the compiled model that it holds.
+
+    The class itself is in a package above this one, since it scores and evaluates datasets.
+    """
+    return isinstance(getattr(value, "_core", None), _rustrank.Booster)
+
+
+def base_of(given: Any, like: Any, *, has_scores: bool) -> Booster | None:
+    """Return the booster whose scores become base scores."""
+    if given is None:
+        return None if has_scores else getattr(like, "_base", None)
+    if not is_booster(given):
+        raise wrong_kind("base", given, "a Booster")
+    if has_scores:
+        message = "base and base_score: expected one of them, since a base has scores of its own"
+        raise ParamError(message, code="base")
+    return given
+
+
+def binning_of(like: Any) -> _rustrank.Binning | None:
+    """Return the bins of a `Dataset` or a `Booster`; None for anything else."""
+    if is_booster(like):
+        return like._core.binning()
+    core = getattr(like, "_core", None)
+    return core.binning if isinstance(core, _rustrank.Dataset) else None
+
+
+def known_categories(like: Any) -> Categories | None:
+    """Return the categories of ``like``."""
+    binning = binning_of(like)
+    return None if binning is None else Categories(binning.categorical(), binning.category_names())
+
+
+def bins_of(
+    like: Any,
+    names: list[str] | None = None,
+    max_bins: Any = None,
+    sample_rows: Any = None,
+    query_ranks: Any = None,
+    categories: Categories | None = None,
+    **more: Any,
+) -> _rustrank.Binning | BinOptions:
+    """Return the bins of ``like``, if it has the same features, or the options to choose bins."""
+    ranks = None if query_ranks is None else flag("query_ranks", query_ranks)
+    if like is None:
+        most = 255 if max_bins is None else whole("max_bins", max_bins, 2, 255)
+        rows = 65_536 if sample_rows is None else whole("sample_rows", sample_rows, 2, 2**30)
+        own = categories or Categories(numbers_of(more.get("categorical"), names, None))
+        return most, rows, bool(ranks), own.features, own.names
+    binning = binning_of(like)
+    if binning is None:
+        raise wrong_kind("like", like, "a Dataset or a Booster")
+    for name, value in {"max_bins": max_bins, "sample_rows": sample_rows, **more}.items():
+        if value is not None:
+            raise wrong_value(name, value, "none: the bins are those of `like`")
+    check_names_like(names, like)
+    if ranks not in (None, binning.query_ranks):
+        expected = f"{binning.query_ranks}: the features are those of `like`"
+        raise wrong_value("query_ranks", ranks, expected)
+    return binning
+
+
+def check_names_like(names: list[str] | None, like: Any) -> None:
+    """Raise `DataError` if features have other names than those of ``like``, which may be None."""
+    theirs = None if like is None else like._names
+    check_same_names(names, theirs and theirs[: len(theirs) // (2 if like.query_ranks else 1)])
+
+
 def binned_dataset(
     table: Table, rows: Rows, bins: _rustrank.Binning | BinOptions, reading: ReadOptions
 ) -> _rustrank.Dataset:
@@ -94,10 +174,7 @@ def binned_dataset(
     if whole is not None:
         return _rustrank.Dataset.of_block(whole, rows, bins, reading)
     if isinstance(bins, tuple):
-        sampler = _rustrank.Sampler(table.num_features, bins[:2], bins[3:], reading)
-        for block in table.blocks():
-            sampler.push(block)
-        bins = sampler.choose()
+        bins, _ = sampled([table], bins, reading)
     builder = _rustrank.Builder(bins, table.num_rows, reading)
     for block in table.blocks():
         builder.push(block)
@@ -114,13 +191,14 @@ def checked_names(given: list[str] | None, table: Table) -> list[str] | None:
 
 
 def sampled(
-    source: Batches, options: BinOptions, reading: ReadOptions
+    tables: Iterable[Table], options: BinOptions, reading: ReadOptions
 ) -> tuple[_rustrank.Binning, int]:
-    """Choose bins in a pass over all batches; returns them and a hash of the content."""
+    """Choose bins in a pass over at least one table; returns them and a hash of the content."""
     sampler = None
-    for _, table in source.read():
-        if sampler is None:
-            sampler = _rustrank.Sampler(table.num_features, options[:2], options[3:], reading)
+    for table in tables:
+        sampler = sampler or _rustrank.Sampler(
+            table.num_features, options[:2], options[3:], reading
+        )
         for block in table.blocks():
             sampler.push(block)
     assert sampler is not None  # noqa: S101 - a source without batches is an error before

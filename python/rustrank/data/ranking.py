@@ -41,9 +41,7 @@ class Ranking:
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         """Yield ``X``, ``y`` and ``qid``."""
-        yield self.X
-        yield self.y
-        yield self.qid
+        yield from (self.X, self.y, self.qid)
 
     @property
     def group(self) -> Ints:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +10,16 @@ import numpy as np
 
 from rustrank.data.dataset import Dataset
 from rustrank.data.ranking import Ranking
-from rustrank.errors import DataError, ParamKindError, UnknownNameError, shown
-from rustrank.inputs.queries import as_queries
-from rustrank.inputs.tables import as_table
+from rustrank.errors import ParamKindError, wrong_kind
+from rustrank.inputs.queries import as_queries, query_codes
+from rustrank.inputs.scalars import fields_of
+from rustrank.inputs.tables import as_table, check_same_features
 from rustrank.inputs.vectors import as_labels, check_length
+from rustrank.metrics.evaluation import Evaluation, Judging, judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 _FIELDS = ("X", "y", "qid", "group")
@@ -47,6 +50,15 @@ class RawRows:
     def queries(self) -> tuple[tuple[NDArray[np.uint32], int], NDArray[Any]]:
         """The queries as `judge` takes them."""
         return (self.query.astype(np.uint32), self.num_queries), self.query_ids
+
+    def evaluate(
+        self,
+        scores: NDArray[np.float64],
+        judging: Judging,
+        query_weight: NDArray[np.float64] | None = None,
+    ) -> Evaluation:
+        """Return the metrics of some scores of these documents."""
+        return judge(scores, self.y, self.queries, judging, query_weight)
 
     def take(self, rows: NDArray[Any]) -> RawRows:
         """Return some rows, with the queries that they are in."""
@@ -109,6 +121,21 @@ class RawRows:
             return [(np.arange(len(mask)), np.arange(len(mask)))]
         return [rows, rows[::-1]]
 
+    def folds(self, count: int, seed: int) -> NDArray[np.intp]:
+        """Return the fold of each query: `split_queries` into equal parts."""
+        folds = np.empty(self.num_queries, np.intp)
+        for fold, queries in enumerate(self.split_queries([1.0] * count, seed)):
+            folds[queries] = fold
+        return folds
+
+    def rows_of_folds(
+        self, folds: NDArray[np.intp], count: int
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Yield the rows outside and the rows inside each fold of queries."""
+        fold_of_row = folds[self.query]
+        for fold in range(count):
+            yield np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
+
     def split(self, shares: list[float], seed: int) -> list[RawRows]:
         """Split the rows by queries, as `split_queries` does."""
         return [self.of_queries(queries) for queries in self.split_queries(shares, seed)]
@@ -139,15 +166,26 @@ def spread_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def as_raw_rows(given: Any, name: str) -> RawRows:
-    """Read ``(X, y, qid)``, a `Ranking`, or a mapping with ``X``, ``y`` and ``qid`` or ``group``."""
+    """Read ``(X, y, qid)``, a `Ranking`, or a mapping with ``X``, ``y`` and ``qid`` or ``group``.
+
+    Rows that were read before are returned as they are.
+    """
+    if isinstance(given, RawRows):
+        return given
     fields = _fields(given, name)
     table = as_table(fields["X"])
-    blocks = [_by_row(block) for block in table.blocks()]
-    X = np.concatenate(blocks) if blocks else np.empty((0, table.num_features), np.float32)
+    X = np.empty((table.num_rows, table.num_features), np.float32)
+    start = 0
+    for block in table.blocks():
+        rows = np.stack(block, axis=1) if isinstance(block, list) else block
+        # A value counts as the nearest float32, as in a dataset.
+        with np.errstate(over="ignore"):
+            X[start : start + len(rows)] = rows
+        start += len(rows)
     y = as_labels(fields["y"])
     check_length(f"y of {name}", len(y), len(X), "rows")
     queries, ids = as_queries(fields.get("qid"), fields.get("group"), len(X))
-    codes = queries[0] if isinstance(queries, tuple) else np.repeat(np.arange(len(ids)), queries)
+    codes = query_codes(queries)
     check_length(f"group of {name}", len(codes), len(X), "rows")
     names = table.names
     if names is None and isinstance(given, Ranking) and given.feature_names:
@@ -155,45 +193,19 @@ def as_raw_rows(given: Any, name: str) -> RawRows:
     return RawRows(X, y, codes.astype(np.int64), ids, names)
 
 
-def _by_row(block: Any) -> NDArray[np.float32]:
-    """Return a block in C order; a value counts as the nearest float32, as in a dataset."""
-    table = np.stack(block, axis=1) if isinstance(block, list) else block
-    with np.errstate(over="ignore"):
-        return np.ascontiguousarray(table, np.float32)
-
-
-def _fields(given: Any, name: str) -> Mapping[str, Any]:
+def _fields(given: Any, name: str) -> dict[str, Any]:
     if isinstance(given, Dataset):
         message = f"{name}: got a Dataset, expected raw features: (X, y, qid)"
         raise ParamKindError(message, code=name)
-    if isinstance(given, Ranking):
-        return dict(zip(_FIELDS, given, strict=False))
-    if isinstance(given, Mapping):
-        for field in given:
-            if field not in _FIELDS:
-                message = f"{name} has {shown(field)}: expected {', '.join(_FIELDS)}"
-                raise UnknownNameError(message, code=name)
-        if "X" in given and "y" in given:
-            return given
-    elif isinstance(given, (tuple, list)) and len(given) == 3:
-        return dict(zip(_FIELDS, given, strict=False))
-    message = (
-        f"{name}: got {shown(given)}, expected (X, y, qid), or a mapping with X, y and qid or group"
-    )
-    raise ParamKindError(message, code=name)
+    expected = "(X, y, qid), or a mapping with X, y and qid or group"
+    parts = tuple(given) if isinstance(given, Ranking) else given
+    fields = fields_of(name, parts, _FIELDS, (3,), expected)
+    if "X" not in fields or "y" not in fields:
+        raise wrong_kind(name, given, expected)
+    return fields
 
 
 def check_features(docs: RawRows, expected: int, names: list[str] | None, what: str) -> None:
     """Raise `DataError` unless the features are those of the base, by number and name."""
-    if docs.X.shape[1] != expected:
-        message = (
-            f"{what} has another number of features than the base: got {docs.X.shape[1]}, "
-            f"expected {expected}"
-        )
-        raise DataError(message, code="features")
-    for number, (mine, theirs) in enumerate(zip(docs.names or (), names or (), strict=False)):
-        if mine != theirs:
-            message = (
-                f"feature {number} of {what} has another name: got {mine!r}, expected {theirs!r}"
-            )
-            raise DataError(message, code="features.names", feature=mine)
+    own = docs.X.shape[1], docs.names
+    check_same_features(own, (expected, names), what, "the base")

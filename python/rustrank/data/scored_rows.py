@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from rustrank.data.dataset import Dataset
 from rustrank.errors import ParamError
@@ -41,31 +41,20 @@ class ScoredRows:
         return judge(scores, self.labels, queries, judging, self.query_weight)
 
 
-class Judged(TypedDict):
-    """The fields of `ScoredRows` besides the scores."""
+def judged_rows(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Read labels, queries and weights: from ``y``, ``qid``, ..., or a dataset as ``y``.
 
-    labels: NDArray[np.float32]
-    queries: Queries
-    query_ids: NDArray[Any]
-    query_weight: NDArray[np.float64] | None
-
-
-def judged_rows(given: Mapping[str, Any]) -> Judged:
-    """Read labels, queries and weights: from ``y``, ``qid``, ..., or a dataset as ``y``."""
+    They are the fields of `ScoredRows` besides the scores.
+    """
     y = given.get("y")
     if isinstance(y, Dataset):
         for field in ("qid", "group", "query_weight"):
             if given.get(field) is not None:
-                message = f"{field} is given twice: the dataset has it"
-                raise ParamError(message, code=field)
+                raise ParamError(f"{field} is given twice: the dataset has it", code=field)
+        labels, ids, weight = y.labels, y.query_ids, y._core.query_weight()
         queries: Queries = (y._core.query_codes(), y._core.num_queries)
-        return Judged(
-            labels=y.labels,
-            queries=queries,
-            query_ids=y.query_ids,
-            query_weight=y._core.query_weight(),
-        )
-    labels = as_labels(y)
-    queries, ids = queries_of(given.get("qid"), given.get("group"), len(labels))
-    weight = as_query_weight(given.get("query_weight"), ids)
-    return Judged(labels=labels, queries=queries, query_ids=ids, query_weight=weight)
+    else:
+        labels = as_labels(y)
+        queries, ids = queries_of(given.get("qid"), given.get("group"), len(labels))
+        weight = as_query_weight(given.get("query_weight"), ids)
+    return {"labels": labels, "queries": queries, "query_ids": ids, "query_weight": weight}

@@ -27,17 +27,17 @@ from rustrank.datasets._random_blocks import (
     BLOCK,
     POLYNOMIAL,
     REFERENCE,
-    SIZES,
     assemble,
     check,
-    check_from_zero,
+    deviation,
+    labelled,
     normal,
     stream,
     uniform,
+    varying_sizes,
 )
-from rustrank.errors import ParamError
 from rustrank.inputs.queries import numbers_if_all
-from rustrank.inputs.scalars import flag, real, threads, whole
+from rustrank.inputs.scalars import flag, threads, whole
 
 if TYPE_CHECKING:
     import os
@@ -100,15 +100,16 @@ def make_polynomial(
     """
     check(num_queries=num_queries, docs_per_query=docs_per_query, num_features=num_features)
     check(num_terms=num_terms)
-    check_from_zero(seed=seed, first_query=first_query)
+    check(0, seed=seed, first_query=first_query)
     value = _polynomial(stream(seed, POLYNOMIAL), num_features, num_terms)
-    reference = value(uniform(stream(seed, REFERENCE), 1 << 16, num_features))
-    cuts = np.quantile(reference, [1 / 2, 3 / 4, 7 / 8, 15 / 16])
 
-    def docs(rng: np.random.Generator, _: Ints, X: Floats) -> Floats:
+    def relevance(rng: np.random.Generator, _: Ints, X: Floats) -> Floats:
         X[:] = uniform(rng, len(X), num_features)
-        return np.digitize(value(X), cuts).astype(np.float32)
+        return value(X)
 
+    shares = [1 / 2, 3 / 4, 7 / 8, 15 / 16]
+    group = np.array([1 << 16])
+    docs = labelled(relevance, stream(seed, REFERENCE), group, num_features, shares)
     sizes = np.full(BLOCK, docs_per_query, dtype=np.int64)
     names = tuple(f"x{feature}" for feature in range(num_features))
     return assemble(num_queries, first_query, seed, names, lambda _: sizes, docs)
@@ -155,31 +156,18 @@ def make_web(
     (136, dtype('float32'), np.True_)
     """
     check(num_queries=num_queries, docs_per_query=docs_per_query)
-    check_from_zero(seed=seed, first_query=first_query)
-    noise = real("noise", noise)
-    if not (np.isfinite(noise) and noise >= 0):
-        msg = f"noise: got {noise}, expected a finite number >= 0"
-        raise ParamError(msg, code="noise")
+    check(0, seed=seed, first_query=first_query)
+    noise = deviation("noise", noise)
+    sizes = varying_sizes(seed, docs_per_query, 0.5, 0.125)
 
-    def sizes(block: int) -> Ints:
-        spread = stream(seed, SIZES, block).standard_normal(BLOCK)
-        mean = np.exp(0.5 * spread - 0.125) * docs_per_query
-        sizes: Ints = np.clip(mean, 1, 10 * docs_per_query).astype(np.int64)
-        return sizes
-
-    def latent(rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
+    def relevance(rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
         page = _Page.draw(rng, sizes)
         _fill_web(page, rng, X)
         return page.relevance() + np.float32(noise) * normal(rng, len(X))
 
-    rng = stream(seed, REFERENCE)
+    rng, shares = stream(seed, REFERENCE), [0.52, 0.84, 0.97, 0.99]
     group = np.concatenate([sizes(block) for block in range(4)])
-    reference = latent(rng, group, np.empty((int(group.sum()), len(_WEB_NAMES)), np.float32))
-    cuts = np.quantile(reference, [0.52, 0.84, 0.97, 0.99])
-
-    def docs(rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
-        return np.digitize(latent(rng, sizes, X), cuts).astype(np.float32)
-
+    docs = labelled(relevance, rng, group, len(_WEB_NAMES), shares)
     return assemble(num_queries, first_query, seed, _WEB_NAMES, sizes, docs)
 
 
@@ -250,9 +238,7 @@ _FIELD_FEATURES = (
     "covered_ratio",
     "length",
     "idf",
-    *(f"tf_{stat}" for stat in _TERM_STATS),
-    *(f"tf_norm_{stat}" for stat in _TERM_STATS),
-    *(f"tfidf_{stat}" for stat in _TERM_STATS),
+    *(f"{count}_{stat}" for count in ("tf", "tf_norm", "tfidf") for stat in _TERM_STATS),
     "all_covered",
     "cosine",
     "bm25",

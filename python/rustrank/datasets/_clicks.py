@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.datasets._random_blocks import CLICKS, check, check_from_zero, stream
+from rustrank.datasets._random_blocks import CLICKS, check, share, stream
 from rustrank.errors import DataError, ParamError
 from rustrank.inputs.queries import as_ids, group_ids
 from rustrank.inputs.scalars import real
@@ -106,15 +106,12 @@ def make_clicks(
     (10,)
     """
     check(sessions=sessions, depth=depth)
-    check_from_zero(seed=seed)
+    check(0, seed=seed)
     X, y, qid = ranking
     X, labels = np.asarray(X), np.asarray(y, np.float64)
     codes, _ = group_ids(as_ids(qid))
     seen = _propensity(propensity, depth)
-    for name, share in (("noise", noise), ("attraction", attraction)):
-        if not 0 <= real(name, share) <= 1:
-            message = f"{name}: got {share}, expected a share from 0 to 1"
-            raise ParamError(message, code=name)
+    noise, attraction = share("noise", noise), share("attraction", attraction)
     gain = (2**labels - 1) / (2 ** labels.max() - 1)
     attracts = attraction * (noise + (1 - noise) * gain)
     if scores is None:
@@ -124,25 +121,18 @@ def make_clicks(
         message = f"scores: got {len(scores)}, expected {len(labels)}, one a doc"
         raise DataError(message, code="length")
     spread = real("exploration", exploration) * scores.std()
-    rows, places, clicked, ids = [], [], [], []
+    parts = []
     for number, docs in enumerate(_docs_of(codes)):
         rng = stream(seed, CLICKS, number + 1)
         noisy = scores[docs] + spread * rng.standard_normal((sessions, len(docs)))
         shown = docs[np.argsort(-noisy, axis=1, kind="stable")[:, :depth]]
         most = shown.shape[1]
-        clicked.append((rng.random(shown.shape) < seen[:most] * attracts[shown]).ravel())
-        rows.append(shown.ravel())
-        places.append(np.tile(np.arange(1, most + 1), sessions))
-        ids.append(np.repeat(np.arange(sessions) + number * sessions, most))
-    row = np.concatenate(rows)
-    return Clicks(
-        X[row],
-        np.concatenate(clicked).astype(np.float32),
-        np.concatenate(ids),
-        np.concatenate(places),
-        row,
-        seen,
-    )
+        clicked = rng.random(shown.shape) < seen[:most] * attracts[shown]
+        ids = np.repeat(np.arange(sessions) + number * sessions, most)
+        places = np.tile(np.arange(1, most + 1), sessions)
+        parts.append((clicked.ravel().astype(np.float32), ids, places, shown.ravel()))
+    y, ids, places, rows = map(np.concatenate, zip(*parts, strict=True))
+    return Clicks(X[rows], y, ids, places, rows, seen)
 
 
 def _linear(X: NDArray[Any], seed: int) -> NDArray[np.float64]:

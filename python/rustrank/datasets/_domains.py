@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rustrank.datasets._random_blocks import (
-    BLOCK,
     DOMAIN,
     REFERENCE,
-    SIZES,
     assemble,
     check,
-    check_from_zero,
+    deviation,
+    labelled,
+    share,
     stream,
+    varying_sizes,
 )
-from rustrank.errors import ParamError
-from rustrank.inputs.scalars import real, whole
+from rustrank.inputs.scalars import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from rustrank.data.ranking import Ranking
@@ -77,8 +75,7 @@ class _Relation:
         pairs = rng.integers(_FEATURES, size=(12, 2))
         products = 0.4 * rng.standard_normal(len(pairs))
         made = cls(weights.astype(np.float32), pairs, products.astype(np.float32), 1.0)
-        hidden = _hidden(rng, np.full(256, 16))
-        return cls(made.weights, pairs, made.products, float(made.of(hidden).std()))
+        return replace(made, deviation=float(made.of(_hidden(rng, np.full(256, 16))).std()))
 
     def of(self, hidden: Floats) -> Floats:
         # Sums by column, in one order on any machine.
@@ -102,8 +99,8 @@ class _Domain:
         """Write the features of docs, and return how relevant they are."""
         hidden = _hidden(rng, sizes)
         relevance = np.zeros(len(X), np.float32)
-        for share, relation in self.relations:
-            relevance += np.float32(np.sqrt(share)) * relation.of(hidden)
+        for part, relation in self.relations:
+            relevance += np.float32(np.sqrt(part)) * relation.of(hidden)
         mood = np.repeat(rng.standard_normal(len(sizes), dtype=np.float32), sizes)
         error = rng.standard_normal(len(X), dtype=np.float32)
         relevance += np.float32(0.4) * mood + np.float32(self.noise) * error
@@ -201,13 +198,10 @@ def make_domains(
     for name, number in sizes.items():
         whole(name, number, 1, _SPAN)
     check(docs_per_query=docs_per_query)
-    check_from_zero(seed=seed)
+    check(0, seed=seed)
     whole("background", background, 0, 2**16)
-    shift, drift = _share("shift", shift), _share("drift", drift)
-    noise = real("noise", noise)
-    if not (np.isfinite(noise) and noise >= 0):
-        msg = f"noise: got {noise}, expected a finite number >= 0"
-        raise ParamError(msg, code="noise")
+    shift, drift = share("shift", shift), share("drift", drift)
+    noise = deviation("noise", noise)
 
     def relation(number: int) -> _Relation:
         return _Relation.draw(seed, number)
@@ -224,9 +218,13 @@ def make_domains(
     parts = ((1 - shift, shared), (shift * (1 - drift), own), (shift * drift, later))
     then = _Domain(parts, at_target + np.sqrt(shift * drift) * offsets(2), noise)
 
-    def made(domain: _Domain, place: int, count: int) -> Ranking:
-        return _made(domain, (place, count), docs_per_query, seed)
+    def made(domain: _Domain, number: int, count: int) -> Ranking:
+        """Make the first queries of a set; its labels are cut at the levels of its domain."""
+        rng, group = stream(seed, REFERENCE, number), np.full(600, 30, np.int64)
+        docs = labelled(domain.docs, rng, group, _FEATURES, _SHARES)
+        return assemble(count, number * _SPAN, seed, _NAMES, query_sizes, docs)
 
+    query_sizes = varying_sizes(seed, docs_per_query, 0.4, 0.08)
     return Domains(
         background=made(there, 5 + background, num_background),
         target=made(here, 0, num_target),
@@ -235,32 +233,3 @@ def make_domains(
         test_closed=made(here, 3, num_test),
         test_open=made(then, 4, num_test),
     )
-
-
-def _made(domain: _Domain, place: tuple[int, int], docs_per_query: int, seed: int) -> Ranking:
-    """Make the first queries of a set; its labels are cut at the levels of its domain."""
-    number, count = place
-    rng = stream(seed, REFERENCE, number)
-    group = np.full(600, 30, np.int64)
-    reference = domain.docs(rng, group, np.empty((int(group.sum()), _FEATURES), np.float32))
-    cuts = np.quantile(reference, _SHARES)
-
-    def sizes(block: int) -> Ints:
-        spread = stream(seed, SIZES, block).standard_normal(BLOCK)
-        mean = np.exp(0.4 * spread - 0.08) * docs_per_query
-        sizes: Ints = np.clip(mean, 1, 10 * docs_per_query).astype(np.int64)
-        return sizes
-
-    def docs(rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
-        return np.digitize(domain.docs(rng, sizes, X), cuts).astype(np.float32)
-
-    made: Callable[[np.random.Generator, Ints, Floats], Floats] = docs
-    return assemble(count, number * _SPAN, seed, _NAMES, sizes, made)
-
-
-def _share(name: str, value: float) -> float:
-    number = real(name, value)
-    if not 0 <= number <= 1:
-        msg = f"{name}: got {number}, expected a number from 0 to 1"
-        raise ParamError(msg, code=name)
-    return number

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.data.ranking import Ranking
-from rustrank.inputs.scalars import whole
+from rustrank.errors import ParamError
+from rustrank.inputs.scalars import real, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
     Ints = NDArray[np.int64]
+    #: Fills in the features of the documents of a block, and returns a number for each of them.
+    Docs = Callable[[np.random.Generator, Ints, Floats], Floats]
 
 # Queries that share one random stream. Changing it changes every artificial data set.
 BLOCK = 64
@@ -23,16 +26,26 @@ BLOCK = 64
 SIZES, DOCS, REFERENCE, POLYNOMIAL, DOMAIN, CLICKS = range(6)
 
 
-def check(**counts: int) -> None:
-    """Raise an error for counts below 1."""
+def check(low: int = 1, /, **counts: int) -> None:
+    """Raise an error for whole numbers below an end."""
     for name, count in counts.items():
-        whole(name, count, 1)
+        whole(name, count, low)
 
 
-def check_from_zero(**numbers: int) -> None:
-    """Raise an error for numbers below 0."""
-    for name, number in numbers.items():
-        whole(name, number, 0)
+def share(name: str, value: Any) -> float:
+    """Take a number from 0 to 1."""
+    number = real(name, value)
+    if not 0 <= number <= 1:
+        raise ParamError(f"{name}: got {number}, expected a number from 0 to 1", code=name)
+    return number
+
+
+def deviation(name: str, value: Any) -> float:
+    """Take a standard deviation."""
+    number = real(name, value)
+    if not (np.isfinite(number) and number >= 0):
+        raise ParamError(f"{name}: got {number}, expected a finite number >= 0", code=name)
+    return number
 
 
 def stream(seed: int, kind: int, block: int = 0) -> np.random.Generator:
@@ -50,13 +63,40 @@ def uniform(rng: np.random.Generator, rows: int, columns: int) -> Floats:
     return rng.random((rows, columns), dtype=np.float32) * np.float32(2) - np.float32(1)
 
 
+def varying_sizes(
+    seed: int, docs_per_query: int, spread: float, shift: float
+) -> Callable[[int], Ints]:
+    """Return a function that draws the sizes of the queries of a block around their mean."""
+
+    def sizes(block: int) -> Ints:
+        drawn = stream(seed, SIZES, block).standard_normal(BLOCK)
+        mean = np.exp(spread * drawn - shift) * docs_per_query
+        sizes: Ints = np.clip(mean, 1, 10 * docs_per_query).astype(np.int64)
+        return sizes
+
+    return sizes
+
+
+def labelled(
+    relevance: Docs, rng: np.random.Generator, group: Ints, width: int, shares: Sequence[float]
+) -> Docs:
+    """Return a function that makes documents with labels, cut at the quantiles of reference documents."""
+    reference = relevance(rng, group, np.empty((int(group.sum()), width), np.float32))
+    cuts = np.quantile(reference, shares)
+
+    def docs(rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
+        return np.digitize(relevance(rng, sizes, X), cuts).astype(np.float32)
+
+    return docs
+
+
 def assemble(
     num_queries: int,
     first_query: int,
     seed: int,
     names: tuple[str, ...],
     sizes: Callable[[int], Ints],
-    docs: Callable[[np.random.Generator, Ints, Floats], Floats],
+    docs: Docs,
 ) -> Ranking:
     """Generate the blocks that contain the requested queries, and return these queries."""
     last = first_query + num_queries

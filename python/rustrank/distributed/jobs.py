@@ -7,8 +7,7 @@ result into it.
 from __future__ import annotations
 
 import ast
-import sys
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from rustrank.data.dataset import Dataset
 from rustrank.distributed.shards import Shards
-from rustrank.errors import ParamError, ParamKindError, shown
+from rustrank.errors import ParamError, ParamKindError, wrong_kind
 from rustrank.inputs.scalars import text
 from rustrank.model.booster import Booster
 from rustrank.parameters.plan import EarlyStopping
@@ -25,11 +24,10 @@ from rustrank.parameters.schema import TRAININGS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Options of `train` that concern the workers and not the model.
-OF_WORKERS = tuple(name for name, one in TRAININGS["train"].items() if one.group == "workers")
-#: Options that are handled in the calling process or have fields of their own.
-_SEPARATE = ("dataset", "valid", "base", "callbacks", "num_threads", "progress", "resume")
-_FILES = ("checkpoint", "snapshot")
+#: Options of `train` that concern the workers and not the model; the reducers take their mode from it.
+_OF_WORKERS = {
+    name for name, one in TRAININGS["train"].items() if one.group == "workers" and name != "mode"
+}
 
 
 @dataclass(frozen=True)
@@ -38,80 +36,34 @@ class Job:
 
     Attributes
     ----------
-    data : str
-        The manifest of shards.
-    valid : mapping
-        Validation sets by name: manifests of shards, or files that every worker reads.
     options : mapping
-        The options of `train` that are plain values.
-    mode, overlap
-        As for `train`.
-    workers : int
-        The number of workers.
-    deadline : float
-        The most seconds that a collective may take.
-    shrinks : bool
-        Whether the surviving workers continue without a lost one.
-    base, checkpoint, snapshot : str or None
-        Files.
-    resume, progress : bool
-        As for `train`.
-    num_threads : int or None
-        The threads of a worker; by default its share of the cores.
-    out : str
-        The file to write the result to.
+        All options of `train`, and its data set, as plain values. The data set is a manifest of shards; the
+        validation sets, by name, are manifests or files that every worker reads; a base is a file.
+    folder : str or None
+        Where workers write what the process that started them reads; None if nobody did.
     """
 
-    data: str
-    valid: dict[str, str]
     options: dict[str, Any]
-    mode: str
-    overlap: int
-    workers: int | None
-    deadline: float
-    shrinks: bool
-    base: str | None
-    checkpoint: str | None
-    snapshot: str | None
-    resume: bool
-    progress: bool
-    num_threads: int | None
-    out: str
-    notes: str | None = field(default=None)
+    folder: str | None
 
     @classmethod
     def of(cls, options: Mapping[str, Any], folder: Path) -> Job:
         """Check the arguments of `train`; a base booster is saved in the folder."""
-        plain = {
-            name: _plain(name, value)
-            for name, value in options.items()
-            if name not in (*OF_WORKERS, *_SEPARATE, *_FILES)
-        }
         if options["callbacks"] is not None:
             message = "callbacks: got some, expected none: workers cannot call back here"
             raise ParamError(message, code="workers")
-        files = {name: _absolute(name, options[name]) for name in _FILES}
-        return cls(
-            data=_shards("dataset", options["dataset"]),
-            valid=_valid(options["valid"]),
-            options=plain,
-            mode=options["mode"],
-            overlap=options["overlap"],
-            workers=options["workers"],
-            deadline=options["deadline"],
-            shrinks=options["on_loss"] == "shrink",
-            base=_base(options["base"], folder),
-            resume=options["resume"],
-            progress=options["progress"],
-            num_threads=options["num_threads"],
-            out=str(folder / "model.rrk"),
-            notes=str(folder),
-            **files,
-        )
+        paths = {
+            "dataset": _shards("dataset", options["dataset"]),
+            "valid": _valid(options["valid"]),
+            "base": _base(options["base"], folder),
+            **{name: _absolute(name, options[name]) for name in ("checkpoint", "snapshot")},
+        }
+        plain = {name: _plain(name, one) for name, one in options.items() if name not in paths}
+        return cls({**plain, **paths}, str(folder))
 
     def save(self, path: Path) -> None:
         """Write the job to a file."""
-        path.write_text(repr({one.name: getattr(self, one.name) for one in fields(self)}))
+        path.write_text(repr(asdict(self)))
 
     @classmethod
     def load(cls, path: Path) -> Job:
@@ -119,18 +71,18 @@ class Job:
         return cls(**ast.literal_eval(path.read_text()))
 
     def train_options(self) -> dict[str, Any]:
-        """Return the options of `train` as the caller gave them."""
-        options = dict(self.options)
-        stopping = options.get("early_stopping")
-        if isinstance(stopping, dict):
-            options["early_stopping"] = EarlyStopping(**stopping)
+        """Return the options of `train` that concern the model."""
+        left_out = {"dataset", *_OF_WORKERS}
+        options = {name: one for name, one in self.options.items() if name not in left_out}
+        if isinstance(options.get("early_stopping"), dict):
+            options["early_stopping"] = EarlyStopping(**options["early_stopping"])
         return options
 
 
 def _plain(name: str, value: Any) -> Any:
     """Return an option as a value that can be saved as text, or raise `ParamKindError`."""
     if isinstance(value, EarlyStopping):
-        return {"rounds": value.rounds, "metric": value.metric, "valid": value.valid}
+        return asdict(value)
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     try:
@@ -138,18 +90,14 @@ def _plain(name: str, value: Any) -> Any:
             return value
     except (ValueError, SyntaxError):
         pass
-    message = f"{name}: got {shown(value)}, expected a plain value: workers are other processes"
-    raise ParamKindError(message, code="workers")
+    raise wrong_kind(name, value, "a plain value: workers are other processes", "workers")
 
 
 def _absolute(name: str, path: Any) -> str | None:
-    if path is None:
-        return None
     try:
-        return str(Path(path).absolute())
+        return None if path is None else str(Path(path).absolute())
     except TypeError:
-        message = f"{name}: got {shown(path)}, expected a path"
-        raise ParamKindError(message, code=name) from None
+        raise wrong_kind(name, path, "a path") from None
 
 
 def _shards(name: str, given: Any) -> str:
@@ -170,25 +118,16 @@ def _shards(name: str, given: Any) -> str:
 def _valid(given: Any) -> dict[str, str]:
     if given is None:
         return {}
-    if isinstance(given, dict):
-        return {text("valid", name): _shards(name, one) for name, one in given.items()}
     if isinstance(given, (list, tuple)):
-        return {f"valid_{at}": _shards(f"valid_{at}", one) for at, one in enumerate(given)}
-    return {"valid": _shards("valid", given)}
+        given = {f"valid_{at}": one for at, one in enumerate(given)}
+    named = given if isinstance(given, dict) else {"valid": given}
+    return {text("valid", name): _shards(name, one) for name, one in named.items()}
 
 
 def _base(given: Any, folder: Path) -> str | None:
     if given is None:
         return None
     if not isinstance(given, Booster):
-        message = f"base: got {shown(given)}, expected a Booster"
-        raise ParamKindError(message, code="base")
+        raise wrong_kind("base", given, "a Booster")
     given.save(folder / "base.rrk")
     return str(folder / "base.rrk")
-
-
-def report(what: str) -> None:
-    """Write a line to standard error."""
-    if sys.stderr is not None:
-        sys.stderr.write(f"rustrank: {what}\n")
-        sys.stderr.flush()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import math
 import os
 import re
 import shutil
@@ -27,7 +28,7 @@ import numpy as np
 
 from rustrank import errors
 from rustrank.distributed import mpi
-from rustrank.distributed.jobs import Job, report
+from rustrank.distributed.jobs import Job
 from rustrank.distributed.worker import work
 from rustrank.errors import CommError, ParamError, RustrankError
 from rustrank.model.booster import Booster
@@ -43,8 +44,8 @@ __all__ = ["Launcher", "launched", "train_on_workers"]
 _LONGEST_PAUSE = 30.0
 #: How many seconds workers may take to end.
 _GRACE = 10.0
-#: The files that workers write to the folder of a job, each followed by a dash and the rank.
-_NOTES = ("rank", "error", "lost")
+#: The files that workers write to the folder of a job.
+_NOTES = ("rank-*", "error-*", "lost-*", "round", "result")
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class _Ended:
     code: int
     output: str
     errors: list[dict[str, Any]]
-    losses: list[mpi.LossReport]
+    losses: list[dict[str, Any]]
 
     @property
     def is_lost(self) -> bool:
@@ -126,7 +127,7 @@ def train_on_workers(options: Mapping[str, Any], train: Train) -> Booster:
         job = Job.of(options, folder)
         if mpi.launched_world_size() is not None:
             # This process is already one of the workers.
-            return work(replace(job, notes=None), mpi.world(), train)[0]
+            return work(replace(job, folder=None), mpi.world(), train)[0]
         return launched(job, options["max_restarts"], folder)
 
 
@@ -141,33 +142,34 @@ def launched(job: Job, max_restarts: int, folder: Path) -> Booster:
         An error of a worker.
     """
     launcher = Launcher.found()
-    workers = job.workers or 1
     what = [sys.executable, "-m", "mpi4py", "-m", "rustrank.training.worker", str(folder / "job")]
-    command = launcher.command(workers, job.shrinks, what)
+    options = job.options
+    command = launcher.command(options["workers"] or 1, options["on_loss"] == "shrink", what)
     for attempt in range(max_restarts + 1):
         if attempt:
             # Continue from the checkpoint, if there is one.
-            job = replace(job, resume=job.resume or job.checkpoint is not None)
+            resume = options["resume"] or options["checkpoint"] is not None
+            job = replace(job, options={**options, "resume": resume})
             time.sleep(min(2.0 ** (attempt - 1), _LONGEST_PAUSE))
-            report(f"starting the workers again ({attempt} of {max_restarts})")
+            mpi.report(f"starting the workers again ({attempt} of {max_restarts})")
         _clear(folder)
         job.save(folder / "job")
         ended = _run(command, folder)
         # After a lost worker, the launcher reports failure even if the others finished the job.
         if ended.code == 0 or (folder / "result").exists():
-            return _result(job, folder)
+            return _result(folder)
         error = _error(ended, job, folder)
         if not ended.is_lost:
             raise error
         if attempt < max_restarts:
-            report(str(error))
+            mpi.report(str(error))
     raise error
 
 
 def _run(command: list[str], folder: Path) -> _Ended:
     """Run the launcher and pass on its output; on Ctrl-C, interrupt it first."""
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(  # noqa: S603 - the program was found by us
+    output: list[str] = []
+    with subprocess.Popen(  # noqa: S603 - the program was found by us
         command,
         stdin=subprocess.DEVNULL,
         # MPICH reports failures on standard output, Open MPI on standard error.
@@ -175,28 +177,24 @@ def _run(command: list[str], folder: Path) -> _Ended:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env=environment,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
         start_new_session=True,
-    )
-    output: list[str] = []
-    reader = threading.Thread(target=_pass_on, args=(process, output), daemon=True)
-    reader.start()
-    try:
-        _wait(process, folder / "result")
-    except BaseException:
-        process.send_signal(signal.SIGINT)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_GRACE)
-        raise
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        reader.join(_GRACE)
-        if process.stdout is not None:
-            process.stdout.close()
-    errors = [json.loads(path.read_text()) for path in sorted(folder.glob("error-*"))]
-    return _Ended(process.returncode or 0, "".join(output), errors, mpi.LossReport.all_in(folder))
+    ) as process:
+        reader = threading.Thread(target=_pass_on, args=(process, output), daemon=True)
+        reader.start()
+        try:
+            _wait(process, folder / "result")
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
+            raise
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            reader.join(_GRACE)
+    errors, losses = (mpi.notes_in(folder, kind) for kind in ("error", "lost"))
+    return _Ended(process.returncode or 0, "".join(output), errors, losses)
 
 
 def _wait(process: subprocess.Popen[str], result: Path) -> None:
@@ -204,15 +202,13 @@ def _wait(process: subprocess.Popen[str], result: Path) -> None:
 
     Open MPI's launcher sometimes does not end after the other processes continued without a lost one.
     """
-    end = None
-    while True:
+    end = math.inf
+    while time.monotonic() < end:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(1.0)
             return
         if result.exists():
-            end = time.monotonic() + _GRACE if end is None else end
-            if time.monotonic() > end:
-                return
+            end = min(end, time.monotonic() + _GRACE)
 
 
 #: Lines that launchers print about a failed job, which our own message replaces.
@@ -233,15 +229,15 @@ def _pass_on(process: subprocess.Popen[str], output: list[str]) -> None:
 
 
 def _clear(folder: Path) -> None:
-    fixed = (folder / "round", folder / "result")
-    for note in (*(path for kind in _NOTES for path in folder.glob(f"{kind}-*")), *fixed):
-        note.unlink(missing_ok=True)
+    for pattern in _NOTES:
+        for note in folder.glob(pattern):
+            note.unlink()
 
 
-def _result(job: Job, folder: Path) -> Booster:
+def _result(folder: Path) -> Booster:
     """Read the result of the first worker."""
     result = json.loads((folder / "result").read_text())
-    booster = Booster.load(job.out)
+    booster = Booster.load(folder / "model.rrk")
     booster.best_round = result["best_round"]
     booster.history = {
         name: {metric: np.array(values) for metric, values in metrics.items()}
@@ -255,26 +251,21 @@ def _result(job: Job, folder: Path) -> Booster:
 
 def _error(ended: _Ended, job: Job, folder: Path) -> RustrankError:
     """Return the error of the job: one that a worker reported, or that a worker was lost."""
-    own = [one for one in ended.errors if one["exit"] != mpi.LOST]
-    if own:
-        return _exception(own[0])
+    for own in ended.errors:
+        if own["exit"] != mpi.LOST:
+            kind: type[RustrankError] = getattr(errors, own["kind"], RustrankError)
+            return kind(own["message"], code=own["code"])
     why = ended.errors[0]["message"] if ended.errors else _lost(ended, folder)
-    return CommError(f"{why}; {_advice(job)}", code="comm.lost")
-
-
-def _exception(reported: dict[str, Any]) -> RustrankError:
-    kind = getattr(errors, reported["kind"], RustrankError)
-    error: RustrankError = kind(reported["message"], code=reported["code"])
-    return error
+    return CommError(f"{why}; {_advice(job.options['checkpoint'])}", code="comm.lost")
 
 
 def _lost(ended: _Ended, folder: Path) -> str:
     """Describe which worker was lost and when, as far as the launcher reports it."""
     ranks = {path.read_text(): path.name.removeprefix("rank-") for path in folder.glob("rank-*")}
-    round_ = _text(folder / "round")
-    when = f"in round {round_}" if round_ else "before the first round"
+    number = (folder / "round").read_text() if (folder / "round").exists() else ""
+    when = f"in round {number}" if number else "before the first round"
     if ended.losses:
-        return f"a worker was lost {when} ({ended.losses[0].why})"
+        return f"a worker was lost {when} ({ended.losses[0]['why']})"
     # MPICH and Open MPI report which process died only in their output.
     pid = re.search(r"(?:=   PID |with PID )(\d+)", ended.output)
     rank = ranks.get(pid.group(1)) if pid else None
@@ -285,21 +276,13 @@ def _lost(ended: _Ended, folder: Path) -> str:
     return f"{worker} was lost {when} (exit code {code})"
 
 
-def _advice(job: Job) -> str:
+def _advice(checkpoint: str | None) -> str:
     """Return advice on how to continue."""
-    if job.checkpoint is None:
+    if checkpoint is None:
         return "there is no checkpoint to go on from: pass checkpoint= next time"
-    if not Path(job.checkpoint).exists():
-        return f"the checkpoint {job.checkpoint} was not written yet: start again"
-    rounds = Booster.load(job.checkpoint).num_rounds
-    more = f"--checkpoint {job.checkpoint} --resume"
+    if not Path(checkpoint).exists():
+        return f"the checkpoint {checkpoint} was not written yet: start again"
     return (
-        f"the checkpoint {job.checkpoint} has {rounds} rounds: go on with resume=True, or with the "
-        f"same command and {more}"
+        f"the checkpoint {checkpoint} has {Booster.load(checkpoint).num_rounds} rounds: go on with "
+        f"resume=True, or with the same command and --checkpoint {checkpoint} --resume"
     )
-
-
-def _text(path: Path) -> str:
-    with contextlib.suppress(OSError):
-        return path.read_text()
-    return ""

@@ -15,28 +15,18 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.errors import CommError, ParamError
+from rustrank.inputs.files import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rustrank import _rustrank
-
-__all__ = [
-    "LOST",
-    "LossReport",
-    "Ranks",
-    "Workers",
-    "launched_world_size",
-    "require_world",
-    "world",
-]
+__all__ = ["LOST", "Ranks", "launched_world_size", "require_world", "world"]
 
 #: The exit code of a job that lost a worker, and may succeed when started again.
 LOST = 75
@@ -44,19 +34,6 @@ LOST = 75
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
 #: How often a request is polled before the process yields and reads the clock.
 _SPINS = 200
-
-
-@dataclass(frozen=True)
-class Workers:
-    """The processes that train together, of which this is one."""
-
-    team: _rustrank.Team
-
-    @property
-    def is_first(self) -> bool:
-        """Whether this one writes files and shows progress."""
-        rank: int = self.team.rank
-        return rank == 0
 
 
 def launched_world_size() -> int | None:
@@ -102,32 +79,22 @@ def require_world(size: int, workers: int | None) -> None:
         raise ParamError(message, code="workers")
 
 
-@dataclass(frozen=True)
-class LossReport:
-    """The report of a worker that has lost another one, written before it ends the job.
+def report(what: str) -> None:
+    """Write a line to standard error."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"rustrank: {what}\n")
+        sys.stderr.flush()
 
-    Attributes
-    ----------
-    rank : int
-        The worker that reports.
-    why : str
-        The error of MPI, or that the deadline has passed.
-    """
 
-    rank: int
-    why: str
+def save_note(folder: str, kind: str, rank: int, note: dict[str, Any]) -> None:
+    """Write a note of a worker, such as its error, to the folder of the job."""
+    replace_file(Path(folder) / f"{kind}-{rank}", json.dumps(note))
 
-    def save(self, folder: Path) -> None:
-        """Write the report to the folder of a job, atomically."""
-        part = folder / f".lost-{self.rank}"
-        part.write_text(json.dumps(asdict(self)))
-        part.replace(folder / f"lost-{self.rank}")
 
-    @classmethod
-    def all_in(cls, folder: Path) -> list[LossReport]:
-        """Read the reports of all workers, in the order of their ranks."""
-        reports = [cls(**json.loads(path.read_text())) for path in folder.glob("lost-*")]
-        return sorted(reports, key=lambda report: report.rank)
+def notes_in(folder: Path, kind: str) -> list[dict[str, Any]]:
+    """Read the notes of all workers, in the order of their ranks."""
+    paths = sorted(folder.glob(f"{kind}-*"), key=lambda path: int(path.name.partition("-")[2]))
+    return [json.loads(path.read_text()) for path in paths]
 
 
 class Ranks:
@@ -166,52 +133,42 @@ class Ranks:
 
     def sum_i64(self, values: memoryview) -> None:
         """Sum 64-bit integers in place."""
-        mpi = self._mpi
-        message = [values, values.nbytes // 8, mpi.INT64_T]
-        self._complete(self._comm.Iallreduce, mpi.IN_PLACE, message, mpi.SUM)
+        self._reduce(values, self._mpi.INT64_T, self._mpi.SUM)
 
     def max_f64(self, values: memoryview) -> None:
         """Replace each double by the maximum over all ranks, in place."""
-        mpi = self._mpi
-        message = [values, values.nbytes // 8, mpi.DOUBLE]
-        self._complete(self._comm.Iallreduce, mpi.IN_PLACE, message, mpi.MAX)
+        self._reduce(values, self._mpi.DOUBLE, self._mpi.MAX)
+
+    def _reduce(self, values: memoryview, kind: Any, operation: Any) -> None:
+        message = [values, values.nbytes // 8, kind]
+        self._complete(self._comm.Iallreduce, self._mpi.IN_PLACE, message, operation)
 
     def allgather(self, own: bytes) -> list[bytes]:
         """Return the bytes of each rank."""
-        mpi = self._mpi
         lengths = np.empty(self.size, np.int64)
         self._complete(self._comm.Iallgather, np.array([len(own)]), lengths)
         ends = np.cumsum(lengths)
         whole = np.empty(int(ends[-1]), np.uint8)
         counts, starts = lengths.tolist(), (ends - lengths).tolist()
-        message = [whole, counts, starts, mpi.BYTE]
-        self._complete(self._comm.Iallgatherv, [own, len(own), mpi.BYTE], message)
+        byte = self._mpi.BYTE
+        message = [whole, counts, starts, byte]
+        self._complete(self._comm.Iallgatherv, [own, len(own), byte], message)
         return [whole[end - count : end].tobytes() for count, end in zip(counts, ends, strict=True)]
 
     def broadcast(self, root: int, own: bytes) -> bytes:
         """Return the bytes of rank ``root``."""
         length = np.array([len(own)])
         self._complete(self._comm.Ibcast, length, root)
-        if self.rank != root:
-            whole = np.empty(int(length[0]), np.uint8)
-        else:
-            whole = np.frombuffer(own, np.uint8).copy()
+        whole = np.empty(int(length[0]), np.uint8)
+        if self.rank == root:
+            whole[:] = np.frombuffer(own, np.uint8)
         self._complete(self._comm.Ibcast, [whole, len(whole), self._mpi.BYTE], root)
         return whole.tobytes()
 
-    def barrier(self) -> None:
-        """Return when all ranks have called this."""
-        self._complete(self._comm.Ibarrier)
-
     def abort(self, code: int, message: str) -> None:
         """End all processes of the job."""
-        sys.stderr.write(f"rustrank: rank {self.rank}: {message}\n")
-        sys.stderr.flush()
+        report(f"rank {self.rank}: {message}")
         self._comm.Abort(code)
-
-    def free(self) -> None:
-        """Free the communicator."""
-        self._comm.Free()
 
     def _complete(self, begin: Callable[..., Any], *arguments: Any) -> None:
         """Start an operation and poll it until it is complete or the deadline has passed."""
@@ -238,7 +195,7 @@ class Ranks:
         """Report that a worker does not answer, and end the job."""
         if self._notes is not None:
             with contextlib.suppress(OSError):
-                LossReport(self.rank, why).save(Path(self._notes))
+                save_note(self._notes, "lost", self.rank, {"why": why})
         self.abort(LOST, f"a worker was lost {self.progress}: {why}")
 
     def survivors(self) -> Any:

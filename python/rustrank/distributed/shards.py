@@ -10,11 +10,10 @@ import gzip
 import hashlib
 import heapq
 import json
-import os
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from rustrank.data.batches import opened, require_columns
 from rustrank.data.dataset import Dataset
 from rustrank.errors import DataError, ParamError, shown
 from rustrank.formatting import count, size, text_table
+from rustrank.inputs.files import checksum, replace_file
 from rustrank.inputs.scalars import flag, text, whole
 from rustrank.progress import progress_of_file
 
@@ -130,16 +130,14 @@ class Shards:
 
     def paths(self, numbers: Sequence[int] | None = None) -> list[Path]:
         """Return the paths of some shards, by default all."""
-        wanted = range(len(self.shards)) if numbers is None else numbers
+        wanted = self.of_worker(0, 1) if numbers is None else numbers
         return [self.directory / self.shards[number].file for number in wanted]
 
     def check(self, numbers: Sequence[int] | None = None) -> None:
         """Verify the checksums of some shards, by default all."""
-        wanted = range(len(self.shards)) if numbers is None else numbers
+        wanted = self.of_worker(0, 1) if numbers is None else numbers
         for number, file in zip(wanted, self.paths(wanted), strict=True):
-            with file.open("rb") as stream:
-                found = _digest(stream)
-            if found != self.shards[number].sha256:
+            if checksum(file) != self.shards[number].sha256:
                 message = f"{file}: the file is not the one that was written: its checksum differs"
                 raise DataError(message, code="shards.checksum", path=str(file))
 
@@ -153,16 +151,13 @@ class Shards:
         **options
             As for `Dataset.from_letor` or `Dataset.from_parquet`.
         """
-        wanted = range(len(self.shards)) if numbers is None else numbers
+        wanted = self.of_worker(0, 1) if numbers is None else numbers
         full = [number for number in wanted if self.shards[number].docs]
         if not full:
-            message = f"shards {list(wanted)} hold no docs"
-            raise DataError(message, code="data.empty")
-        files = self.paths(full)
-        if self.kind == "letor":
-            return Dataset.from_letor(files, **options)
-        roles: dict[str, Any] = dict(self.columns)
-        return Dataset.from_parquet(files, **roles, **options)
+            raise DataError(f"shards {list(wanted)} hold no docs", code="data.empty")
+        read = Dataset.from_letor if self.kind == "letor" else Dataset.from_parquet
+        given: dict[str, Any] = {**self.columns, **options}
+        return read(self.paths(full), **given)
 
     def __str__(self) -> str:
         """Show a table of the files."""
@@ -240,14 +235,27 @@ def shard(
         writer = _Text(source, flag("compress", compress), progress)
     docs = writer.docs_of_queries()
     shard_of_query = _assignment(docs, number)
+    sizes: list[list[int]] = [[] for _ in range(number)]
+    for query, at in shard_of_query.items():
+        sizes[at].append(docs[query])
     names = [f"shard-{at:05}{writer.suffix}" for at in range(number)]
     with _files(place, names) as paths:
         writer.write(shard_of_query, paths)
-        made = tuple(
-            _described(paths[at], names[at], docs, shard_of_query, at) for at in range(number)
-        )
-    found = Shards(place, writer.kind, columns, made)
-    _save(found)
+        made = [
+            Shard(name, sum(held), len(held), path.stat().st_size, checksum(path, syncs=True))
+            for name, held, path in zip(names, sizes, paths, strict=True)
+        ]
+    found = Shards(place, writer.kind, columns, tuple(made))
+    manifest = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "kind": found.kind,
+        "columns": columns,
+        "docs": found.num_docs,
+        "queries": found.num_queries,
+        "shards": [asdict(one) for one in made],
+    }
+    replace_file(place / _MANIFEST, json.dumps(manifest, indent=1) + "\n")
     return found
 
 
@@ -279,54 +287,6 @@ def _files(place: Path, names: list[str]) -> Iterator[list[Path]]:
             path.unlink(missing_ok=True)
 
 
-def _described(
-    path: Path, name: str, docs: Mapping[Any, int], shard_of_query: Mapping[Any, int], at: int
-) -> Shard:
-    held = [docs[query] for query, home in shard_of_query.items() if home == at]
-    with path.open("rb") as stream:
-        digest = _digest(stream)
-        os.fsync(stream.fileno())
-    return Shard(name, sum(held), len(held), path.stat().st_size, digest)
-
-
-def _digest(stream: IO[bytes]) -> str:
-    digest = hashlib.sha256()
-    while block := stream.read(1 << 20):
-        digest.update(block)
-    return digest.hexdigest()
-
-
-def _save(found: Shards) -> None:
-    """Write the manifest atomically."""
-    manifest = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "kind": found.kind,
-        "columns": dict(found.columns),
-        "docs": found.num_docs,
-        "queries": found.num_queries,
-        "shards": [asdict(one) for one in found.shards],
-    }
-    part = found.directory / f".{_MANIFEST}.part"
-    with part.open("w", encoding="utf-8") as stream:
-        json.dump(manifest, stream, indent=1)
-        stream.write("\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    part.replace(found.directory / _MANIFEST)
-
-
-class _Gzip(gzip.GzipFile):
-    """A gzip file that also closes the file below it."""
-
-    def close(self) -> None:
-        """Close both files."""
-        raw: Any = self.fileobj
-        super().close()
-        if raw is not None:
-            raw.close()
-
-
 class _Text:
     """Splits LETOR text, in two passes over the file."""
 
@@ -353,15 +313,14 @@ class _Text:
 
     def write(self, shard_of_query: Mapping[bytes, int], paths: list[Path]) -> None:
         with ExitStack() as stack:
-            files = [stack.enter_context(self._opened(path)) for path in paths]
+            files: list[Any] = [stack.enter_context(path.open("wb")) for path in paths]
+            if self.compress:
+                # The name and the time within a gzip file would make two of the same data differ.
+                zipped = [gzip.GzipFile("", "wb", fileobj=raw, mtime=0) for raw in files]
+                files = [stack.enter_context(one) for one in zipped]
             for qid, _, line in self._lines():
                 if line is not None:
                     files[shard_of_query[qid]].write(line)
-
-    def _opened(self, path: Path) -> Any:
-        # The name and the time within a gzip file would make two of the same data differ.
-        raw = path.open("wb")
-        return _Gzip("", "wb", fileobj=raw, mtime=0) if self.compress else raw
 
     def _lines(self) -> Iterator[tuple[bytes, int, bytes | None]]:
         """Yield the query, the number and the text of each line; comments have no text."""

@@ -15,25 +15,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.data.batches import Batches, Columns, ParquetFiles
-from rustrank.data.dataset import Dataset, _bins
-from rustrank.data.dataset_building import LetorOptions, ReadOptions, Rows
-from rustrank.distributed.jobs import Job, report
-from rustrank.distributed.mpi import Ranks, Workers, require_world, world
+from rustrank.data.batches import Batches, ParquetFiles
+from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import LetorOptions, ReadOptions, bins_of
+from rustrank.distributed.jobs import Job
+from rustrank.distributed.mpi import Ranks, report, require_world, save_note, world
 from rustrank.distributed.shards import Shards
 from rustrank.errors import CommError
 from rustrank.exit_codes import INTERNAL, INTERRUPTED, exit_code_of
-from rustrank.inputs.queries import as_queries, numbers_if_all
+from rustrank.inputs.files import replace_file
+from rustrank.inputs.queries import numbers_if_all
 from rustrank.model.booster import Booster
 from rustrank.parameters.plan import train_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
     from rustrank.training.rounds import Round
 
     #: `rustrank.training.train.trained`, which is in a package above this one.
-    Train = Callable[[Dataset, dict[str, Any], Workers, _rustrank.Booster | None], Booster]
+    Train = Callable[[Dataset, dict[str, Any], _rustrank.Team, _rustrank.Booster | None], Booster]
 
 __all__ = ["main", "work"]
 
@@ -44,15 +47,14 @@ _ROWS = 65_536
 
 def main(arguments: Sequence[str], train: Train) -> int:
     """Run the job of a file with a training function, and return the exit code."""
-    job = Job.load(Path(arguments[0]))
-    notes, comm = Path(arguments[0]).parent, world()
-    (notes / f"rank-{comm.rank}").write_text(str(os.getpid()))
+    path, comm = Path(arguments[0]), world()
+    (path.parent / f"rank-{comm.rank}").write_text(str(os.getpid()))
     try:
-        booster, is_first = work(job, comm, train)
+        booster, is_first = work(Job.load(path), comm, train)
         if is_first:
-            _save(booster, job)
+            _save(booster, path.parent)
     except BaseException as error:
-        return _failed(error, notes, comm.rank)
+        return _failed(error, str(path.parent), comm.rank)
     return 0
 
 
@@ -61,10 +63,11 @@ def work(job: Job, comm: Any, train: Train) -> tuple[Booster, bool]:
 
     Returns the booster, the same in all of them, and whether this is the first surviving worker.
     """
-    require_world(comm.size, job.workers)
+    options = job.options
+    require_world(comm.size, options["workers"])
     found = None
     while True:
-        ranks = Ranks(comm, job.deadline, job.shrinks, job.notes)
+        ranks = Ranks(comm, options["deadline"], options["on_loss"] == "shrink", job.folder)
         try:
             return train(*_arguments(job, comm, ranks), found), ranks.rank == 0
         except CommError as error:
@@ -74,34 +77,32 @@ def work(job: Job, comm: Any, train: Train) -> tuple[Booster, bool]:
             if comm.rank == 0:
                 left = "worker is" if comm.size == 1 else "workers are"
                 report(f"a worker was lost {ranks.progress}: {comm.size} {left} left and go on")
-            found = _common_checkpoint(comm, job.deadline, vars(error).get("_checkpoint"))
+            found = _common_checkpoint(comm, options["deadline"], vars(error).get("_checkpoint"))
 
 
-def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, Any], Workers]:
+def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, Any], _rustrank.Team]:
     """Return the arguments of the training function: this worker's documents, options, and team."""
     team = _rustrank.Team(ranks)
-    reading = {"num_threads": job.num_threads or _threads(comm)}
-    shards = Shards.load(job.data)
-    whole = job.mode == "features"
-    numbers = list(range(len(shards.shards))) if whole else _own_shards(shards, job, comm)
+    options = job.train_options()
+    options["num_threads"] = options["num_threads"] or _threads(comm)
+    shards, overlap = Shards.load(job.options["dataset"]), job.options["overlap"]
+    whole = options["mode"] == "features"
+    numbers = shards.of_worker(0, 1) if whole else _own_shards(shards, overlap, comm)
     shards.check(numbers)
     if whole:
-        dataset = shards.dataset(numbers, **reading)
+        dataset = shards.dataset(numbers, num_threads=options["num_threads"])
     else:
-        dataset = _read_shards(shards, numbers, team, reading["num_threads"])
-    team.check_queries(dataset._core, _query_names(dataset), whole or job.overlap > 0)
-    given = job.train_options() | {
-        "valid": {name: _valid(path, job, comm, dataset) for name, path in job.valid.items()},
-        "base": None if job.base is None else Booster.load(job.base),
+        dataset = _read_shards(shards, numbers, team, options["num_threads"])
+    names = [str(one) for one in dataset.query_ids]
+    team.check_queries(dataset._core, names, whole or overlap > 0)
+    given = options | {
+        "valid": {
+            name: _valid(path, job, comm, dataset) for name, path in options["valid"].items()
+        },
+        "base": None if options["base"] is None else Booster.load(options["base"]),
         "callbacks": _progress_callback(job, ranks),
-        "checkpoint": job.checkpoint,
-        "snapshot": job.snapshot,
-        "resume": job.resume,
-        "progress": job.progress,
-        "num_threads": reading["num_threads"],
-        "mode": job.mode,
     }
-    return dataset, train_options(given), Workers(team)
+    return dataset, train_options(given), team
 
 
 def _common_checkpoint(
@@ -119,11 +120,11 @@ def _common_checkpoint(
     return _rustrank.Booster.from_text(text.decode())
 
 
-def _own_shards(shards: Shards, job: Job, comm: Any) -> list[int]:
+def _own_shards(shards: Shards, overlap: int, comm: Any) -> list[int]:
     """Return the shards of this worker, and with ``overlap`` also those of the next workers."""
     own = [
         number
-        for after in range(job.overlap + 1)
+        for after in range(overlap + 1)
         for number in shards.of_worker((comm.rank + after) % comm.size, comm.size)
     ]
     return list(dict.fromkeys(own))
@@ -145,23 +146,23 @@ def _valid(path: str, job: Job, comm: Any, like: Dataset) -> Dataset:
     Shards are divided among the workers, and a plain file is read by the first worker. With
     ``mode="features"`` every worker reads everything.
     """
+    whole, num_threads = job.options["mode"] == "features", job.options["num_threads"]
     if Path(path).is_dir() or path.endswith(".json"):
         shards = Shards.load(path)
-        every = list(range(len(shards.shards)))
-        own = every if job.mode == "features" else shards.of_worker(comm.rank, comm.size)
+        own = shards.of_worker(0, 1) if whole else shards.of_worker(comm.rank, comm.size)
         shards.check(own)
         if any(shards.shards[number].docs for number in own):
-            return shards.dataset(own, like=like, num_threads=job.num_threads)
-    elif job.mode == "features" or comm.rank == 0:
-        return Dataset.from_letor(path, like=like, num_threads=job.num_threads)
-    return _empty_like(like)
+            return shards.dataset(own, like=like, num_threads=num_threads)
+    elif whole or comm.rank == 0:
+        return Dataset.from_letor(path, like=like, num_threads=num_threads)
+    return _empty(like._core.binning, like._names)
 
 
 def _progress_callback(job: Job, ranks: Ranks) -> Any:
     """Return a call-back that records the current round, for messages about lost workers."""
     file = None
-    if ranks.rank == 0 and job.notes is not None:
-        file = os.open(Path(job.notes) / "round", os.O_WRONLY | os.O_CREAT, 0o644)
+    if ranks.rank == 0 and job.folder is not None:
+        file = os.open(Path(job.folder) / "round", os.O_WRONLY | os.O_CREAT, 0o644)
 
     def note(latest: Round) -> None:
         ranks.progress = f"in round {latest.number + 1}"
@@ -171,41 +172,29 @@ def _progress_callback(job: Job, ranks: Ranks) -> Any:
     return note
 
 
-def _save(booster: Booster, job: Job) -> None:
-    booster.save(job.out)
+def _save(booster: Booster, folder: Path) -> None:
+    booster.save(folder / "model.rrk")
     if booster.all_rounds is not booster:
-        booster.all_rounds.save(Path(job.out).with_name("all.rrk"))
-    result = {
-        "best_round": booster.best_round,
-        "history": {
-            name: {metric: values.tolist() for metric, values in metrics.items()}
-            for name, metrics in booster.history.items()
-        },
+        booster.all_rounds.save(folder / "all.rrk")
+    history = {
+        name: {metric: values.tolist() for metric, values in metrics.items()}
+        for name, metrics in booster.history.items()
     }
-    place = Path(job.out).with_name("result")
-    part = place.with_name(".result")
-    part.write_text(json.dumps(result))
-    part.replace(place)
+    result = {"best_round": booster.best_round, "history": history}
+    replace_file(folder / "result", json.dumps(result))
 
 
-def _failed(error: BaseException, notes: Path, rank: int) -> int:
+def _failed(error: BaseException, folder: str, rank: int) -> int:
     """Write the error to a file for the process that started the workers; returns the exit code."""
-    code, message = (
-        (INTERRUPTED, "interrupted")
-        if isinstance(error, KeyboardInterrupt)
-        else (INTERNAL, str(error))
-    )
     if isinstance(error, Exception):
         code, message = exit_code_of(error)
-    report = {
-        "kind": type(error).__name__,
-        "message": message,
-        "code": getattr(error, "code", None),
-        "exit": code,
-    }
-    part = notes / f".error-{rank}"
-    part.write_text(json.dumps(report))
-    part.replace(notes / f"error-{rank}")
+    elif isinstance(error, KeyboardInterrupt):
+        code, message = INTERRUPTED, "interrupted"
+    else:
+        code, message = INTERNAL, str(error)
+    kind, of_error = type(error).__name__, getattr(error, "code", None)
+    note = {"kind": kind, "message": message, "code": of_error, "exit": code}
+    save_note(folder, "error", rank, note)
     return code
 
 
@@ -213,65 +202,32 @@ def _read_shards(
     shards: Shards, numbers: Sequence[int], team: _rustrank.Team, num_threads: int | None
 ) -> Dataset:
     """Read the shards of this worker, which may have none; all workers call this."""
-    not_empty = [number for number in numbers if shards.shards[number].docs]
-    files = shards.paths(not_empty)
-    reading = ReadOptions(None, "error", num_threads)
+    files = shards.paths([number for number in numbers if shards.shards[number].docs])
+    reading, bins = ReadOptions(None, "error", num_threads), bins_of(None)
     if shards.kind == "letor":
-        return _of_letor(files, team, reading)
-    return _of_parquet(shards, files, team, reading)
-
-
-def _of_letor(files: list[Path], team: _rustrank.Team, reading: ReadOptions) -> Dataset:
-    text = LetorOptions(_MOST_FEATURES, False)
-    bins = _bins(None, None, None, None)
-    paths = [str(file) for file in files]
-    core, ids = _rustrank.Dataset.from_letor(paths, text, bins, reading, team)
-    made = Dataset.__new__(Dataset)
-    made._settle(core, None, numbers_if_all(ids))
-    return made
-
-
-def _of_parquet(
-    shards: Shards, files: list[Path], team: _rustrank.Team, reading: ReadOptions
-) -> Dataset:
-    roles = {"y": shards.columns["label"], "qid": shards.columns["qid"]}
+        text = LetorOptions(_MOST_FEATURES, False)
+        core, ids = _rustrank.Dataset.from_letor(list(map(str, files)), text, bins, reading, team)
+        return _settled(core, None, numbers_if_all(ids))
+    roles = {"label": shards.columns["label"], "qid": shards.columns["qid"]}
     # Without shards, the columns are those of the first file.
-    parquet = ParquetFiles.of(files or shards.paths([0]), roles, None, _ROWS)
-    source = Batches(parquet)
-    bins = _bins(None, None, None, None)
+    parquet = ParquetFiles(files or shards.paths([0]), roles, None, _ROWS)
     assert isinstance(bins, tuple)  # noqa: S101 - without `like`
     sampler = _rustrank.Sampler(len(parquet.features), bins[:2], bins[3:], reading)
-    columns = Columns()
-    for batch, table in source.read() if files else ():
-        columns.add(batch, table.num_rows)
+    for _, table in Batches(parquet).read() if files else ():
         for block in table.blocks():
             sampler.push(block)
-    binning = sampler.choose(team)
+    binned = _empty(sampler.choose(team), parquet.features)
     if not files:
-        return _empty(binning, parquet.features)
-    labels = np.concatenate(columns.y)
-    builder = _rustrank.Builder(binning, len(labels), reading)
-    for _, table in source.read():
-        for block in table.blocks():
-            builder.push(block)
-    queries, ids = as_queries(columns.joined_qid(), None, len(labels))
-    rows = Rows(labels, queries, None, None, None)
-    made = Dataset.__new__(Dataset)
-    made._settle(builder.finish(rows), parquet.features, ids)
-    return made
-
-
-def _empty_like(dataset: Dataset) -> Dataset:
-    """Return a data set without documents, with the bins of another."""
-    return _empty(dataset._core.binning, dataset._names)
+        return binned
+    return Dataset.from_batches(parquet, like=binned, num_threads=num_threads)
 
 
 def _empty(binning: _rustrank.Binning, names: list[str] | None) -> Dataset:
+    """Return a data set without documents, with some bins."""
+    return _settled(_rustrank.Dataset.empty(binning), names, np.empty(0, np.int64))
+
+
+def _settled(core: _rustrank.Dataset, names: list[str] | None, ids: NDArray[Any]) -> Dataset:
     made = Dataset.__new__(Dataset)
-    made._settle(_rustrank.Dataset.empty(binning), names, np.empty(0, np.int64))
+    made._settle(core, names, ids)
     return made
-
-
-def _query_names(dataset: Dataset) -> list[Any]:
-    """Return the names of this worker's queries."""
-    return [str(one) for one in dataset.query_ids]

@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.raw_rows import RawRows, as_raw_rows
-from rustrank.ensembles._member_fitting import FittedMember, MemberFitting
-from rustrank.ensembles._member_models import score
+from rustrank.ensembles._member_fitting import FittedMember, MemberFitting, score
 from rustrank.ensembles._saved_models import SavedModels
 from rustrank.ensembles._weighting import (
     DEFAULTS,
@@ -22,25 +21,22 @@ from rustrank.ensembles._weighting import (
     MemberWeights,
     spread_of,
 )
-from rustrank.errors import (
-    DataError,
-    ParamError,
-    ParamKindError,
-    RustrankError,
-    UnknownNameError,
-    shown,
-)
-from rustrank.inputs.scalars import real, text, threads, whole
-from rustrank.metrics.comparison import Comparison, MetricComparison
-from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue
+from rustrank.errors import DataError, ParamError, wrong_kind
+from rustrank.inputs.scalars import choice, real, text, threads, whole
+from rustrank.metrics.comparison import MetricComparison, compare_values
+from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue, first_value
 from rustrank.progress import progress_of_steps
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rustrank.ensembles.members import Recipe
 
-    Scores = NDArray[np.float64]
+
+class Figures(NamedTuple):
+    """The metrics of a member, a combination or a subset, as a `Row` has them."""
+
+    description: str
+    held_out: Evaluation
+    valid: Evaluation
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,6 @@ class DataSplit:
 
     whole: RawRows
     fit: RawRows
-    #: None where weights are fitted to out-of-fold scores of ``fit``.
     held_out: RawRows | None
     valid: RawRows
 
@@ -95,19 +90,18 @@ class DataSplit:
         shares, others = {}, {}
         for name in ("held_out", "valid"):
             one = given[name]
-            if name == "held_out" and isinstance(one, str) and one == "folds":
-                continue
             if isinstance(one, (int, float)) and not isinstance(one, bool):
                 shares[name] = real(name, one)
                 if not 0 < shares[name] < 1:
                     message = f"{name}: got {one}, expected docs, or a share between 0 and 1"
                     raise ParamError(message, code=name)
-            else:
+            elif name == "valid" or not isinstance(one, str) or one != "folds":
                 others[name] = as_raw_rows(one, name)
-        if sum(shares.values()) >= 1:
-            message = f"held_out and valid take {sum(shares.values()):g} of the docs, expected less"
+        taken = sum(shares.values())
+        if taken >= 1:
+            message = f"held_out and valid take {taken:g} of the docs, expected less"
             raise ParamError(message, code="held_out")
-        fit, *split = docs.split([1 - sum(shares.values()), *shares.values()], seed)
+        fit, *split = docs.split([1 - taken, *shares.values()], seed)
         others.update(zip(shares, split, strict=True))
         for name, one in {"docs": fit, **others}.items():
             _check(one, name, docs.X.shape[1])
@@ -142,12 +136,13 @@ class EnsembleOptions:
     num_folds: int
     out_of_fold: bool
     on_folds: bool
-    methods: list[CombinationMethod]
+    methods: dict[str, CombinationMethod]
     subsets: dict[str, list[str]]
     choose: str
     directory: Path | None
     level: float
     seed: int
+    cores: int
     n_jobs: int
 
     @classmethod
@@ -157,16 +152,9 @@ class EnsembleOptions:
         most = threads(given["num_threads"])
         # All parts share one label scale, whatever their own largest labels are.
         scale = top if given["max_label"] is None else given["max_label"]
-        judging = Judging.of(wanted, given["gain"], "expected", "skip", 1, scale, most)
-        if given["stacking"] not in ("out_of_fold", "paper"):
-            message = f"stacking: got {shown(given['stacking'])}, expected out_of_fold or paper"
-            raise UnknownNameError(message, code="stacking")
+        judging = Judging.of(wanted, given["gain"], max_label=scale, num_threads=most)
+        stacking = choice("stacking", given["stacking"], ("out_of_fold", "paper"))
         methods = _methods(recipe, given["combinations"])
-        choose = text("choose", given["choose"])
-        if choose != "auto" and choose not in [method.name for method in methods]:
-            known = ", ".join(["auto", *(method.name for method in methods)])
-            message = f"choose: got {shown(choose)}, expected one of {known}"
-            raise UnknownNameError(message, code="choose")
         directory = given["directory"]
         cores = _rustrank.num_threads() if most is None else most
         jobs = min(cores, len(recipe.members)) if given["n_jobs"] is None else given["n_jobs"]
@@ -174,14 +162,15 @@ class EnsembleOptions:
             recipe,
             judging,
             whole("folds", given["folds"], 2, 1000),
-            given["stacking"] == "out_of_fold",
+            stacking == "out_of_fold",
             isinstance(given["held_out"], str),
             methods,
             _subsets(recipe, given["subsets"]),
-            choose,
+            choice("choose", given["choose"], ["auto", *methods]),
             None if directory is None else Path(directory),
             real("level", given["level"]),
             whole("seed", given["seed"], 0, 2**31),
+            cores,
             whole("n_jobs", jobs, 1, 1024),
         )
 
@@ -194,24 +183,19 @@ class EnsembleOptions:
                 "different labels that members are fitted to"
             )
             raise ParamError(message, code="folds")
-        folds = np.zeros(docs.num_queries, np.int64)
-        for fold, queries in enumerate(docs.split_queries([1.0] * self.num_folds, self.seed + 1)):
-            folds[queries] = fold
-        most = self.judging.num_threads
-        cores = _rustrank.num_threads() if most is None else most
         saved = None
         if self.directory is not None:
             saved = SavedModels(self.directory / where, docs.checksum())
         fitting = MemberFitting(
             docs=docs,
-            folds=folds,
+            folds=docs.folds(self.num_folds, self.seed + 1),
             num_folds=self.num_folds,
             members=self.recipe.members,
             scored_unseen=set(self.recipe.members) if self.on_folds and not where else set(),
             out_of_fold=self.out_of_fold,
             seed=self.seed,
             max_label=self.judging.max_label,
-            num_threads=max(1, cores // self.n_jobs),
+            num_threads=max(1, self.cores // self.n_jobs),
             saved=saved,
         )
         with progress_of_steps(fitting.num_fits, "fit", progress) as step:
@@ -220,33 +204,25 @@ class EnsembleOptions:
     def evaluate(self, made: dict[str, FittedMember], parts: DataSplit) -> dict[str, Any]:
         """Fit weights on the held-out documents, and measure members, combinations and subsets."""
         most = self.judging.num_threads
-        held = parts.fit if parts.held_out is None else parts.held_out
+        raw = parts.fit if parts.held_out is None else parts.held_out
         unseen = {
-            name: score(one.booster, held, most)
-            if parts.held_out is not None
-            else _unseen_scores(one)
+            name: one.unseen() if parts.held_out is None else score(one.booster, raw, most)
             for name, one in made.items()
         }
         spreads = {name: spread_of(scores) for name, scores in unseen.items()}
         scores = {name: score(one.booster, parts.valid, most) for name, one in made.items()}
-        scored = (
-            MemberScores.of(held, unseen, spreads),
-            MemberScores.of(parts.valid, scores, spreads),
-        )
-        table = _Measurements(self, scored)
-        alone = table.members()
-        best = max(alone, key=lambda name: mean_of(alone[name][1]))
+        held = MemberScores.of(raw, unseen, spreads)
+        valid = MemberScores.of(parts.valid, scores, spreads)
         mixtures = {
-            method.name: method.find(scored[0], self.judging, self.seed) for method in self.methods
+            name: method.find(held, self.judging, self.seed)
+            for name, method in self.methods.items()
         }
-        members = table.rows(alone, alone[best][2])
-        combinations = table.rows(table.combinations(mixtures), alone[best][2])
+        figures = self._measured(held, valid, mixtures)
+        tables = compared_with_best(figures, self.level, most)
+        rows = tables["combinations"]
         return {
-            "members": members,
-            "combinations": combinations,
-            "subsets": table.rows(table.averages(self.subsets), alone[best][2]),
-            "chosen": self._chosen(combinations) if self.choose == "auto" else self.choose,
-            "best_member": best,
+            **tables,
+            "chosen": self._chosen(rows) if self.choose == "auto" else self.choose,
             "metrics": self.judging.metrics,
             "level": self.level,
             "_made": made,
@@ -254,93 +230,70 @@ class EnsembleOptions:
             "_spreads": spreads,
         }
 
+    def _measured(
+        self, held: MemberScores, valid: MemberScores, mixtures: Mapping[str, MemberWeights]
+    ) -> dict[str, dict[str, Figures]]:
+        """Measure members, combinations and subsets on the held-out and the validation set."""
+        judging = self.judging
+
+        def average(description: str, names: Sequence[str]) -> Figures:
+            mixture = MemberWeights(dict.fromkeys(names, 1.0))
+            return Figures(description, *(mixture.evaluate(one, judging) for one in (held, valid)))
+
+        described = self.recipe.descriptions
+        return {
+            "members": {
+                name: average(described.get(name, member.description()), [name])
+                for name, member in self.recipe.members.items()
+            },
+            "combinations": {
+                name: Figures(
+                    mixtures[name].description(),
+                    method.cross_fitted(held, judging, self.seed),
+                    mixtures[name].evaluate(valid, judging),
+                )
+                for name, method in self.methods.items()
+            },
+            "subsets": {
+                name: average(f"{len(some)} members", some) for name, some in self.subsets.items()
+            },
+        }
+
     def _chosen(self, rows: dict[str, Row]) -> str:
         """Return the first combination unless another is significantly better on held-out documents."""
         first, *others = rows
-        drawing = Drawing.of(10_000, 0, self.judging.num_threads)
+        drawing = Drawing.of(num_threads=self.judging.num_threads)
         best, height = first, 0.0
         for name in others:
-            pair = Comparison.of(
-                rows[first].held_out, rows[name].held_out, (first, name), drawing, self.level
-            )
-            found = next(iter(pair.values()))
+            pair = first_value(rows[first].held_out), first_value(rows[name].held_out)
+            found = compare_values(*pair, (first, name), drawing, self.level)
             if len(others) * found.p_randomisation < 1 - self.level and found.difference > height:
                 best, height = name, found.difference
         return best
 
 
-Figures = tuple[str, Evaluation, Evaluation]
+def compared_with_best(
+    figures: Mapping[str, Mapping[str, Figures]], level: float, num_threads: int | None
+) -> dict[str, Any]:
+    """Return tables with a row for each name, compared with the best member, and its name."""
+    members = figures["members"]
+    best = max(members, key=lambda name: mean_of(members[name].held_out))
+    drawing = Drawing.of(num_threads=num_threads)
 
+    def row(name: str, one: Figures) -> Row:
+        pair = first_value(members[best].valid), first_value(one.valid)
+        return Row(*one, compare_values(*pair, ("the best member", name), drawing, level))
 
-@dataclass(frozen=True, eq=False)
-class _Measurements:
-    """Measures members, combinations and subsets on the held-out and the validation set."""
-
-    plan: EnsembleOptions
-    #: Of the held-out documents, and of the validation documents.
-    scored: tuple[MemberScores, MemberScores]
-
-    def members(self) -> dict[str, Figures]:
-        """Measure each member alone."""
-        recipe = self.plan.recipe
-        held, valid = self.scored
-        return {
-            name: (
-                recipe.descriptions.get(name, member.description()),
-                self._of(held, held.by_ranker[name]),
-                self._of(valid, valid.by_ranker[name]),
-            )
-            for name, member in recipe.members.items()
-        }
-
-    def combinations(self, mixtures: Mapping[str, MemberWeights]) -> dict[str, Figures]:
-        """Measure each combination."""
-        held, valid = self.scored
-        return {
-            method.name: (
-                mixtures[method.name].description(),
-                method.cross_fitted(held, self.plan.judging, self.plan.seed),
-                self._of(valid, mixtures[method.name].score(valid)),
-            )
-            for method in self.plan.methods
-        }
-
-    def averages(self, subsets: Mapping[str, Sequence[str]]) -> dict[str, Figures]:
-        """Measure the unweighted average of each subset."""
-        held, valid = self.scored
-        figures = {}
-        for name, some in subsets.items():
-            mixture = MemberWeights(dict.fromkeys(some, 1.0))
-            scores = mixture.score(held), mixture.score(valid)
-            description = f"{len(some)} members"
-            figures[name] = description, self._of(held, scores[0]), self._of(valid, scores[1])
-        return figures
-
-    def _of(self, scored: MemberScores, scores: Scores) -> Evaluation:
-        return scored.evaluate(scores, self.plan.judging)
-
-    def rows(self, figures: Mapping[str, Figures], best: Evaluation) -> dict[str, Row]:
-        """Return a row for each, compared with the best member."""
-        return rows_of(figures, best, self.plan.level, self.plan.judging.num_threads)
-
-
-def rows_of(
-    figures: Mapping[str, Figures], best: Evaluation, level: float, num_threads: int | None
-) -> dict[str, Row]:
-    """Return a row for each name, compared with the best member."""
-    drawing = Drawing.of(10_000, 0, num_threads)
-    made = {}
-    for name, (description, held, valid) in figures.items():
-        pair = Comparison.of(best, valid, ("the best member", name), drawing, level)
-        made[name] = Row(description, held, valid, next(iter(pair.values())))
-    return made
+    tables = {
+        part: {name: row(name, one) for name, one in of.items()} for part, of in figures.items()
+    }
+    return {**tables, "best_member": best}
 
 
 def pooled_tables(ensembles: Sequence[Any]) -> dict[str, Any]:
     """Return the tables of several ensembles, with the queries of all of them together."""
     if not ensembles:
-        message = "ensembles: got none, expected at least one"
-        raise ParamError(message, code="ensembles")
+        raise ParamError("ensembles: got none, expected at least one", code="ensembles")
     first = ensembles[0]
     parts = ("members", "combinations", "subsets")
     for other in ensembles:
@@ -349,24 +302,21 @@ def pooled_tables(ensembles: Sequence[Any]) -> dict[str, Any]:
             raise ParamError(message, code="ensembles")
     figures = {
         part: {
-            name: (row.description, *_joined([getattr(one, part)[name] for one in ensembles]))
-            for name, row in getattr(first, part).items()
+            name: _joined([getattr(one, part)[name] for one in ensembles])
+            for name in getattr(first, part)
         }
         for part in parts
     }
-    members: dict[str, Figures] = figures["members"]
-    best = max(members, key=lambda name: mean_of(members[name][1]))
     choices = [one.chosen for one in ensembles]
     return {
-        **{part: rows_of(figures[part], members[best][2], first.level, None) for part in parts},
+        **compared_with_best(figures, first.level, None),
         "chosen": max(dict.fromkeys(choices), key=choices.count),
-        "best_member": best,
         "metrics": first.metrics,
         "level": first.level,
     }
 
 
-def _joined(rows: Sequence[Row]) -> tuple[Evaluation, Evaluation]:
+def _joined(rows: Sequence[Row]) -> Figures:
     """Join the evaluations of several rows; queries are renumbered, since folds may share ids."""
 
     def joined(evaluations: Sequence[Evaluation]) -> Evaluation:
@@ -376,10 +326,11 @@ def _joined(rows: Sequence[Row]) -> tuple[Evaluation, Evaluation]:
             values[metric] = MetricValue(metric, per_query, np.arange(len(per_query)))
         return Evaluation(values)
 
-    return joined([row.held_out for row in rows]), joined([row.valid for row in rows])
+    held_out, valid = ([getattr(row, name) for row in rows] for name in ("held_out", "valid"))
+    return Figures(rows[0].description, joined(held_out), joined(valid))
 
 
-def _methods(recipe: Recipe, given: Any) -> list[CombinationMethod]:
+def _methods(recipe: Recipe, given: Any) -> dict[str, CombinationMethod]:
     if given is None:
         given = recipe.combinations or DEFAULTS
     if isinstance(given, str):
@@ -387,12 +338,12 @@ def _methods(recipe: Recipe, given: Any) -> list[CombinationMethod]:
     if isinstance(given, Sequence):
         given = {text("combinations", name): name for name in given}
     if not isinstance(given, Mapping) or not given:
-        message = f"combinations: got {shown(given)}, expected a mapping from names, or names"
-        raise ParamKindError(message, code="combinations")
+        raise wrong_kind("combinations", given, "a mapping from names, or names")
     names = list(recipe.members)
-    return [
-        CombinationMethod.of(text("combinations", name), one, names) for name, one in given.items()
-    ]
+    return {
+        text("combinations", name): CombinationMethod.of(name, one, names)
+        for name, one in given.items()
+    }
 
 
 def _subsets(recipe: Recipe, given: Any) -> dict[str, list[str]]:
@@ -403,28 +354,17 @@ def _subsets(recipe: Recipe, given: Any) -> dict[str, list[str]]:
             if len(recipe.members) > 2
         }
     if not isinstance(given, Mapping):
-        message = f"subsets: got {shown(given)}, expected a mapping from names to members"
-        raise ParamKindError(message, code="subsets")
+        raise wrong_kind("subsets", given, "a mapping from names to members")
     for name, some in given.items():
+        what = f"subset {name!r}"
         if isinstance(some, str) or not isinstance(some, Sequence) or not some:
-            message = f"subset {name!r}: got {shown(some)}, expected names of members"
-            raise ParamKindError(message, code="subsets")
+            raise wrong_kind(what, some, "names of members", "subsets")
         for one in some:
-            if one not in recipe.members:
-                known = ", ".join(recipe.members)
-                message = f"subset {name!r}: got {shown(one)}, expected some of {known}"
-                raise UnknownNameError(message, code="subsets")
+            choice(what, one, recipe.members, "subsets", "some of")
     return {name: list(some) for name, some in given.items()}
-
-
-def _unseen_scores(made: FittedMember) -> Scores:
-    if made.unseen_scores is None:
-        message = "a member has no scores of docs it has not seen"
-        raise RustrankError(message, code="ensemble.unseen_scores")
-    return made.unseen_scores
 
 
 def mean_of(evaluation: Evaluation) -> float:
     """Return the mean of the first metric; minus infinity if no query counts."""
-    value = float(next(iter(evaluation.values())))
+    value = float(first_value(evaluation))
     return -math.inf if math.isnan(value) else value

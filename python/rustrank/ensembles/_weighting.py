@@ -9,15 +9,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.combining.combiner import Combiner
+from rustrank.combining.combiner import Combiner, combiner_for
 from rustrank.data.scored_rows import ScoredRows
-from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
-from rustrank.inputs.scalars import real
+from rustrank.errors import ParamError, wrong_kind
+from rustrank.inputs.scalars import choice, real
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,9 +70,8 @@ class MemberScores(ScoredRows):
 
     def take(self, rows: NDArray[Any]) -> MemberScores:
         """Return some rows."""
-        raw = self.raw.take(rows)
         scores = {name: one[rows] for name, one in self.by_ranker.items()}
-        return MemberScores(raw.y, *raw.queries, None, scores, raw)
+        return self.of(self.raw.take(rows), scores, dict.fromkeys(scores, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,15 @@ class MemberWeights:
         if self.net is not None:
             return self.net.predict(np.column_stack(list(scored.by_ranker.values())))
         assert self.weights is not None  # noqa: S101 - it is one or the other
-        return weighted(scored, self.weights)
+        weights = {name: weight for name, weight in self.weights.items() if weight}
+        # Without any weight, the scores are zeros.
+        weights = weights or dict(list(self.weights.items())[:1])
+        scores = [np.ascontiguousarray(scored.by_ranker[name]) for name in weights]
+        return _rustrank.mix(scores, list(weights.values()))
+
+    def evaluate(self, scored: MemberScores, judging: Judging) -> Evaluation:
+        """Return the metrics of the combined scores."""
+        return scored.evaluate(self.score(scored), judging)
 
     def description(self) -> str:
         """Name the members with the largest weights."""
@@ -101,44 +109,30 @@ class MemberWeights:
         return largest if len(shares) <= len(first) else f"{largest}, ..."
 
 
-def weighted(scored: MemberScores, weights: Mapping[str, float]) -> Scores:
-    """Return the weighted sum of scores."""
-    used = [name for name, weight in weights.items() if weight] or list(weights)[:1]
-    scores = [np.ascontiguousarray(scored.by_ranker[name]) for name in used]
-    return _rustrank.mix(scores, [weights[name] for name in used])
-
-
 @dataclass(frozen=True)
 class CombinationMethod:
     """A method of combining members, checked."""
 
-    name: str
     given: Any
 
     @classmethod
     def of(cls, name: str, given: Any, members: Sequence[str]) -> CombinationMethod:
         """Check a combination as the caller gives it."""
         what = f"combination {name!r}"
-        if isinstance(given, str) and given not in ("average", "forward", *METHODS):
-            known = ", ".join(("average", "forward", *METHODS))
-            message = f"{what}: got {shown(given)}, expected one of {known}"
-            raise UnknownNameError(message, code="combinations")
-        if isinstance(given, Mapping):
+        if isinstance(given, str):
+            choice(what, given, ("average", "forward", *METHODS), "combinations")
+        elif isinstance(given, Mapping):
             for one in given:
-                _check_member(what, one, members)
+                choice(what, one, members, "combinations", "some of")
             given = {one: real(f"{what}, {one}", weight) for one, weight in given.items()}
             if not any(given.values()):
-                message = f"{what}: every weight is 0"
-                raise ParamError(message, code="combinations")
+                raise ParamError(f"{what}: every weight is 0", code="combinations")
         elif isinstance(given, (tuple, list)):
             given = _numbered(what, given, list(members))
-        elif not isinstance(given, (str, Combiner)):
-            message = (
-                f"{what}: got {shown(given)}, expected a name, a mapping from members to weights, "
-                "nested pairs of members, or a Combiner"
-            )
-            raise ParamKindError(message, code="combinations")
-        return cls(name, given)
+        elif not isinstance(given, Combiner):
+            expected = "a name, a mapping from members to weights, nested pairs of members, or a"
+            raise wrong_kind(what, given, f"{expected} Combiner", "combinations")
+        return cls(given)
 
     @property
     def is_fitted(self) -> bool:
@@ -158,30 +152,20 @@ class CombinationMethod:
             return _forward(scored, judging)
         combiner = self._combiner(judging, seed)
         combiner.fit(scored.by_ranker, scored.raw.y, qid=scored.raw.query)
-        net = combiner.net
-        if net is not None:
-            return MemberWeights(None, net)
+        if combiner.net is not None:
+            return MemberWeights(None, combiner.net)
         return MemberWeights(dict(zip(names, combiner.weights.tolist(), strict=True)))
 
     def _combiner(self, judging: Judging, seed: int) -> Combiner:
         if isinstance(self.given, Combiner):
             return copy.copy(self.given)
-        return Combiner(
-            judging.metrics[0],
-            method=self.given,
-            # A negative weight is more often noise than signal.
-            negative=False,
-            seed=seed,
-            gain=judging.gain,
-            relevant_from=judging.relevant_from,
-            max_label=judging.max_label,
-            num_threads=judging.num_threads,
-        )
+        # A negative weight is more often noise than signal.
+        return combiner_for(judging, method=self.given, negative=False, seed=seed)
 
     def cross_fitted(self, scored: MemberScores, judging: Judging, seed: int) -> Evaluation:
         """Return the metrics by cross-fitting: each half scored with the weights of the other."""
         if not self.is_fitted:
-            return scored.evaluate(self.find(scored, judging, seed).score(scored), judging)
+            return self.find(scored, judging, seed).evaluate(scored, judging)
         scores = np.zeros(len(scored.raw.y))
         for fit, held in scored.raw.halves(seed):
             found = self.find(scored.take(fit), judging, seed)
@@ -202,11 +186,10 @@ def _forward(scored: MemberScores, judging: Judging) -> MemberWeights:
     """
     curves = []
     for fit, held in scored.raw.halves(1):
-        chosen = _path(scored.take(fit), judging)
-        curves.append(_values_along(scored.take(held), chosen, judging))
-    length = min(map(len, curves))
-    mean = np.mean([curve[:length] for curve in curves], axis=0)
-    steps = int(np.argmax(np.nan_to_num(mean, nan=-1.0))) + 1
+        judged = scored.take(held)
+        added = (judged.by_ranker[name] for name in _path(scored.take(fit), judging))
+        curves.append([_value(judged, total, judging) for total in accumulate(added)])
+    steps = int(np.argmax(np.nan_to_num(np.mean(curves, axis=0), nan=-1.0))) + 1
     chosen = _path(scored, judging, steps)
     return MemberWeights({name: float(chosen.count(name)) for name in scored.by_ranker})
 
@@ -214,25 +197,13 @@ def _forward(scored: MemberScores, judging: Judging) -> MemberWeights:
 def _path(scored: MemberScores, judging: Judging, steps: int | None = None) -> list[str]:
     """Return the members in the order in which forward selection adds them."""
     names = list(scored.by_ranker)
-    most = min(_MOST_STEPS, 4 * len(names)) if steps is None else steps
     total = np.zeros(len(scored.raw.y))
     chosen: list[str] = []
-    for _ in range(most):
+    for _ in range(min(_MOST_STEPS, 4 * len(names)) if steps is None else steps):
         values = [_value(scored, total + scored.by_ranker[name], judging) for name in names]
-        best = int(np.argmax(np.nan_to_num(values, nan=-1.0)))
-        chosen.append(names[best])
-        total = total + scored.by_ranker[names[best]]
+        chosen.append(names[int(np.argmax(np.nan_to_num(values, nan=-1.0)))])
+        total = total + scored.by_ranker[chosen[-1]]
     return chosen
-
-
-def _values_along(scored: MemberScores, chosen: list[str], judging: Judging) -> list[float]:
-    """Return the metric after each added member."""
-    total = np.zeros(len(scored.raw.y))
-    values = []
-    for name in chosen:
-        total = total + scored.by_ranker[name]
-        values.append(_value(scored, total, judging))
-    return values
 
 
 def _value(scored: MemberScores, scores: Scores, judging: Judging) -> float:
@@ -243,11 +214,4 @@ def _numbered(what: str, given: Any, members: list[str]) -> Any:
     """Return nested pairs of names as pairs of numbers."""
     if isinstance(given, (tuple, list)):
         return tuple(_numbered(what, one, members) for one in given)
-    _check_member(what, given, members)
-    return members.index(given)
-
-
-def _check_member(what: str, name: Any, members: Sequence[str]) -> None:
-    if name not in members:
-        message = f"{what}: got {shown(name)}, expected some of {', '.join(members)}"
-        raise UnknownNameError(message, code="combinations")
+    return members.index(choice(what, given, members, "combinations", "some of"))

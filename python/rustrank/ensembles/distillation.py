@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.data.raw_rows import RawRows, as_raw_rows
-from rustrank.ensembles._member_models import score
+from rustrank.ensembles._member_fitting import score
 from rustrank.ensembles.ensemble import Ensemble
-from rustrank.errors import DataError, ParamError, ParamKindError, RustrankWarning, shown
-from rustrank.estimators.lambdamart import LambdaMART
-from rustrank.estimators.mart import MART
-from rustrank.estimators.ranker import Ranker
-from rustrank.formatting import interval, number, result_html, result_text
-from rustrank.inputs.scalars import real, text, threads, whole
+from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
+from rustrank.estimators.fitting import queries_within
+from rustrank.estimators.lambdamart import MART, LambdaMART
+from rustrank.estimators.ranker import Ranker, fitted_again
+from rustrank.formatting import Table, TableResult, interval, number
+from rustrank.inputs.scalars import choice, real, text, threads, whole
 from rustrank.inputs.vectors import as_scores, check_length
-from rustrank.metrics.comparison import Comparison
-from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, judge
+from rustrank.metrics.comparison import compare_values
+from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, first_value
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Distillation", "distill"]
 
 
-@dataclass(frozen=True, eq=False)
-class Distillation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Distillation(TableResult):
     """A student, and how well it reproduces the ranking of its teacher on held-out queries.
 
     Attributes
@@ -50,7 +50,9 @@ class Distillation:
     booster: Booster
     fidelity: MetricValue
     against: MetricComparison | None
-    _trees: int | None = field(repr=False)
+    #: The trees of the teacher, if it is a booster that has some.
+    _trees: int | None
+    _left = 2
 
     @property
     def teacher(self) -> MetricValue | None:
@@ -75,19 +77,14 @@ class Distillation:
             sentences.append(f"by labels, {self.against.statement}")
         return sentences
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self) -> list[Table]:
         head = ["", "metric", "mean", "95% interval"]
-        rows = [["student", "fidelity", number(self.fidelity), interval(self.fidelity.interval)]]
+        measured = [("student", "fidelity", self.fidelity)]
         if self.against is not None:
-            for name, value in (("teacher", self.against.a), ("student", self.against.b)):
-                rows.append([name, value.name, number(value), interval(value.interval)])
-        return head, rows
-
-    def __repr__(self) -> str:
-        return result_text(self._table(), self.statements, left=2)
-
-    def _repr_html_(self) -> str:
-        return result_html(self._table(), self.statements, left=2)
+            metric = self.against.metric
+            measured += [("teacher", metric, self.against.a), ("student", metric, self.against.b)]
+        rows = [[who, what, number(one), interval(one.interval)] for who, what, one in measured]
+        return [(head, rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -162,49 +159,48 @@ def distill(
     (20, True)
     """
     most = threads(num_threads)
+    teacher = teacher.booster if isinstance(teacher, Ensemble) else teacher
     student = _student(ranker, most)
-    kind = _targets(targets, student)
+    default = "scores" if isinstance(student, MART) else "ranks"
+    kind = default if targets is None else choice("targets", targets, ("ranks", "scores"))
     deep = whole("depth", depth, 1, 10_000)
     share = real("valid", valid)
     if not 0 < share < 1:
-        message = f"valid: got {share}, expected a share between 0 and 1"
-        raise ParamError(message, code="valid")
+        raise ParamError(f"valid: got {share}, expected a share between 0 and 1", code="valid")
     docs, scores = _docs(teacher, X, y, (qid, group), most)
     ranks = ranked(scores, docs, deep)
-    labels = ranks if kind == "ranks" else (scores - scores.min()) / _spread(scores)
+    spread = float(np.std(np.sort(scores)))
+    labels = ranks if kind == "ranks" else (scores - scores.min()) / spread
     # What is held out must not depend on whether there are labels.
     as_told = replace(docs, y=ranks.astype(np.float32))
-    kept, held = as_told.split_queries([1 - share, share], whole("seed", seed, 0, 2**31))
-    fit, judged = (np.flatnonzero(np.isin(docs.query, some)) for some in (kept, held))
+    halves = as_told.split_queries([1 - share, share], whole("seed", seed, 0, 2**31))
+    fit, judged = (np.flatnonzero(np.isin(docs.query, some)) for some in halves)
     with warnings.catch_warnings():
         # Parts have features of one value: nothing that a caller could change.
         warnings.simplefilter("ignore", RustrankWarning)
-        rows = docs.take(fit)
-        fitted: Any = student
-        fitted.fit(rows.table(), labels[fit].astype(np.float32), qid=rows.query)
-    told_by = docs.take(judged)
-    own = score(student.booster_, told_by, most)
-    alike = Judging.of(f"ndcg@{deep}", "linear", "expected", "skip", 1, None, most)
-    named = judge(own, ranks[judged].astype(np.float32), told_by.queries, alike, None)
+        learned_from = replace(docs, y=labels.astype(np.float32)).take(fit)
+        booster = fitted_again(student, learned_from, None).booster_
+    own = score(booster, docs.take(judged), most)
+    alike = Judging.of(f"ndcg@{deep}", "linear", num_threads=most)
+    fidelity = first_value(as_told.take(judged).evaluate(own, alike))
     against = None
     if y is not None:
         top = float(docs.y.max()) if max_label is None else max_label
-        by = Judging.of(text("metric", metric), gain, "expected", "skip", 1, top, most)
+        by = Judging.of(text("metric", metric), gain, max_label=top, num_threads=most)
         theirs, mine = (
-            judge(one, told_by.y, told_by.queries, by, None) for one in (scores[judged], own)
+            first_value(docs.take(judged).evaluate(one, by)) for one in (scores[judged], own)
         )
-        drawing = Drawing.of(10_000, 0, most)
-        pair = Comparison.of(theirs, mine, ("teacher", "student"), drawing)
-        against = next(iter(pair.values()))
-    return Distillation(student.booster_, next(iter(named.values())), against, _trees_of(teacher))
+        drawing = Drawing.of(num_threads=most)
+        against = compare_values(theirs, mine, ("teacher", "student"), drawing)
+    trees = teacher.num_trees or None if isinstance(teacher, Booster) else None
+    return Distillation(booster, fidelity, against, trees)
 
 
 def _student(ranker: Any, num_threads: int | None) -> Ranker:
     if ranker is None:
         ranker = LambdaMART(n_estimators=300)
     if isinstance(ranker, type) or not isinstance(ranker, Ranker):
-        message = f"ranker: got {shown(ranker)}, expected a ranker such as rr.LambdaMART()"
-        raise ParamKindError(message, code="ranker")
+        raise wrong_kind("ranker", ranker, "a ranker such as rr.LambdaMART()")
     options, changed = ranker.get_params(), dict[str, Any]()
     if options.get("gain") == "exp2":
         # Ranks are worth what they are.
@@ -214,47 +210,26 @@ def _student(ranker: Any, num_threads: int | None) -> Ranker:
     return ranker._again(**changed)
 
 
-def _targets(given: Any, student: Ranker) -> str:
-    if given is None:
-        return "scores" if isinstance(student, MART) else "ranks"
-    if given not in ("ranks", "scores"):
-        message = f"targets: got {shown(given)}, expected ranks or scores"
-        raise ParamError(message, code="targets")
-    return str(given)
-
-
 def _docs(
     teacher: Any, X: Any, y: Any, queries: tuple[Any, Any], num_threads: int | None
 ) -> tuple[RawRows, Scores]:
     """Return the documents and the teacher's scores of them."""
-    from rustrank.estimators.fitting import checked, queries_within
-
-    taken, qid, group = queries_within(checked(X), *queries)
-    size = len(y) if y is not None else _num_rows(taken)
-    labels = np.zeros(size, np.float32) if y is None else y
+    taken, qid, group = queries_within(X, *queries)
+    labels = np.zeros(taken.num_rows, np.float32) if y is None else y
     docs = as_raw_rows({"X": taken, "y": labels, "qid": qid, "group": group}, "X")
-    if isinstance(teacher, Ensemble):
-        teacher = teacher.booster
     if isinstance(teacher, Booster):
         scores = score(teacher, docs, num_threads)
     else:
         scores = as_scores(teacher, "scores of the teacher")
         check_length("scores of the teacher", len(scores), len(docs.y), "rows")
     if not np.isfinite(scores).all():
-        message = "scores of the teacher: some are not finite"
-        raise DataError(message, code="score.nan")
+        raise DataError("scores of the teacher: some are not finite", code="score.nan")
     if scores.min() == scores.max():
         message = (
             f"the teacher scores all {len(scores):,} docs the same: there is no ranking to learn"
         )
         raise DataError(message, code="distill.flat")
     return docs, scores
-
-
-def _num_rows(X: Any) -> int:
-    from rustrank.inputs.tables import as_table
-
-    return as_table(X).num_rows
 
 
 def ranked(scores: Scores, docs: RawRows, depth: int) -> Scores:
@@ -274,12 +249,3 @@ def ranked(scores: Scores, docs: RawRows, depth: int) -> Scores:
     found = np.empty(len(scores))
     found[order] = mean[block]
     return found
-
-
-def _spread(scores: Scores) -> float:
-    return float(np.std(np.sort(scores)))
-
-
-def _trees_of(teacher: Any) -> int | None:
-    booster = teacher.booster if isinstance(teacher, Ensemble) else teacher
-    return booster.num_trees if isinstance(booster, Booster) and booster.num_trees else None

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import html
 import json
 import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rustrank.combining.combiner import merged
 from rustrank.ensembles._building import DataSplit, EnsembleOptions, Row, mean_of, pooled_tables
-from rustrank.ensembles._member_models import combined, net_on_members
-from rustrank.ensembles._saved_models import replace_file
 from rustrank.ensembles.members import as_recipe
 from rustrank.errors import RustrankWarning, UnknownNameError, shown
-from rustrank.formatting import html_table, interval, number, p_value, percent, text_table
+from rustrank.formatting import Table, TableResult, interval, number, percent
+from rustrank.inputs.files import replace_file
 from rustrank.inputs.scalars import flag
+from rustrank.metrics.comparison import difference_cells
+from rustrank.model.stacking import Stacking
 from rustrank.plotting.results import plot_ensemble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from rustrank.ensembles._member_fitting import FittedMember
     from rustrank.ensembles._weighting import MemberWeights
-    from rustrank.metrics.comparison import MetricComparison
     from rustrank.model.booster import Booster
 
     Scores = NDArray[np.float64]
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Ensemble", "EnsembleTables", "ensemble"]
 
 
-@dataclass(frozen=True, eq=False)
-class EnsembleTables:
+@dataclass(frozen=True, eq=False, repr=False)
+class EnsembleTables(TableResult):
     """What members, combinations and subsets are worth on unseen docs, in tables like the fifth paper's.
 
     Attributes
@@ -60,6 +61,7 @@ class EnsembleTables:
     best_member: str
     metrics: list[str]
     level: float
+    _left = 2
 
     @property
     def statements(self) -> list[str]:
@@ -69,7 +71,7 @@ class EnsembleTables:
         sentences = [
             f"{self.chosen}: {first} {number(row.valid[first])} "
             f"[{interval(row.valid[first].bootstrap(self.level))}] on docs that nothing has seen",
-            _verdict(row.against),
+            f"against the member that was best on held-out docs, {row.against.statement}",
         ]
         others = [name for name in self.combinations if name != self.chosen]
         if others:
@@ -82,12 +84,12 @@ class EnsembleTables:
             )
         return sentences
 
-    def _tables(self) -> dict[str, tuple[list[str], list[list[str]]]]:
+    def _tables(self) -> list[Table]:
         """Return a table each for combinations, members and subsets, as the fifth paper has them."""
         parts = {"combination": self.combinations, "member": self.members, "subset": self.subsets}
-        return {kind: self._table(kind, rows) for kind, rows in parts.items() if rows}
+        return [self._table_of(kind, rows) for kind, rows in parts.items() if rows]
 
-    def _table(self, kind: str, rows: dict[str, Row]) -> tuple[list[str], list[list[str]]]:
+    def _table_of(self, kind: str, rows: dict[str, Row]) -> Table:
         head = [kind, "", f"held-out {self.metrics[0]}"]
         for metric in self.metrics:
             head += [metric, f"{percent(self.level)} interval"]
@@ -101,33 +103,16 @@ class EnsembleTables:
                 value = row.valid[metric]
                 cells += [number(value), interval(value.bootstrap(self.level))]
             same = kind == "member" and name == self.best_member
-            cells.append("" if same else number(row.against.difference, "+"))
-            cells.append("" if same else p_value(row.against.p_randomisation))
-            shown_rows.append(cells)
+            shown_rows.append(cells + difference_cells(None if same else row.against))
         return head, shown_rows
-
-    def __repr__(self) -> str:
-        tables = [text_table(*table, left=2) for table in self._tables().values()]
-        return "\n\n".join([*tables, "\n".join(self.statements)])
-
-    def _repr_html_(self) -> str:
-        sentences = "".join(f"<p>{html.escape(statement)}</p>" for statement in self.statements)
-        return "".join(html_table(*table, left=2) for table in self._tables().values()) + sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-
-        def plain(rows: dict[str, Row]) -> dict[str, Any]:
-            return {name: row.to_dict() for name, row in rows.items()}
-
-        return {
-            "metrics": self.metrics,
-            "chosen": self.chosen,
-            "best_member": self.best_member,
-            "statements": self.statements,
-            "combinations": plain(self.combinations),
-            "members": plain(self.members),
-            "subsets": plain(self.subsets),
+        plain = ("metrics", "chosen", "best_member", "statements")
+        tables = ("combinations", "members", "subsets")
+        return {name: getattr(self, name) for name in plain} | {
+            part: {name: row.to_dict() for name, row in getattr(self, part).items()}
+            for part in tables
         }
 
     def plot(self, ax: Any = None) -> Any:
@@ -187,9 +172,17 @@ class Ensemble(EnsembleTables):
             raise UnknownNameError(message, code="combinations")
         mixture = self._mixtures[name]
         if mixture.net is not None:
-            return net_on_members(self.boosters, self._spreads, mixture.net)
-        parts = {name: made.parts for name, made in self._made.items()}
-        return combined(parts, self._spreads, mixture.weights or {})
+            scaled = [(0.0, self._spreads[name]) for name in self.boosters]
+            stacking = Stacking(self.boosters, ("score",), own=False, normalise=scaled)
+            return stacking.booster(mixture.net.booster_)
+        # All models become parts of one sum, so that all their trees are scored in one pass.
+        boosters: list[Booster] = []
+        weights: list[float] = []
+        for name, weight in (mixture.weights or {}).items():
+            parts = self._made[name].parts
+            boosters += parts
+            weights += [weight / self._spreads[name] / len(parts)] * len(parts)
+        return merged(boosters, np.array(weights))
 
     def score(
         self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
@@ -217,10 +210,6 @@ class Ensemble(EnsembleTables):
             Of several folds, each measured on docs of its own.
         """
         return EnsembleTables(**pooled_tables(ensembles))
-
-
-def _verdict(against: MetricComparison) -> str:
-    return f"against the member that was best on held-out docs, {against.statement}"
 
 
 def ensemble(
@@ -345,5 +334,6 @@ def ensemble(
             vars(found)["_made"].update(again)
     if plan.directory is not None:
         found.booster.save(plan.directory / "ensemble.rrk")
-        replace_file(plan.directory / "ensemble.json", json.dumps(found.to_dict(), indent=1))
+        text = json.dumps(found.to_dict(), indent=1)
+        replace_file(plan.directory / "ensemble.json", f"{text}\n")
     return found

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rustrank.combining.combiner import Combiner
-from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
-from rustrank.estimators.lambdamart import XENDCGMART, LambdaMART
-from rustrank.estimators.mart import MART
+from rustrank.ensembles._weighting import DEFAULTS
+from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind
+from rustrank.estimators.lambdamart import MART, XENDCGMART, LambdaMART
 from rustrank.estimators.nets import LambdaRank
 from rustrank.estimators.ranker import Ranker
-from rustrank.inputs.scalars import real, text, whole
+from rustrank.inputs.scalars import choice, real, text, whole
 from rustrank.model.booster import Booster
 
 __all__ = ["Member", "Recipe", "recipe"]
@@ -70,6 +69,11 @@ class Member:
         """The member whose models this one shares."""
         return self.ranker if isinstance(self.ranker, str) else None
 
+    @property
+    def is_fitted(self) -> bool:
+        """Whether models are fitted: the ranker is no booster, and not that of another member."""
+        return not isinstance(self.ranker, (str, Booster))
+
     def description(self) -> str:
         """Describe the member in one line."""
         description = f"the models of {self.ranker}" if self.shared else repr(self.ranker)
@@ -119,75 +123,74 @@ def yahoo2010(
     ndcg: str = "ndcg",
 ) -> Recipe:
     """Return the twelve members that won Yahoo's challenge (Burges, Svore and others 2011, table 2)."""
-    trees = {
+    trees: dict[str, Any] = {
         "n_estimators": num_trees,
         "num_leaves": num_leaves,
         "learning_rate": learning_rate,
         "early_stopping": early_stopping,
         "min_leaf_docs": min_leaf_docs,
     }
-    members: dict[str, Member] = {}
-    says: dict[str, str] = {}
+    # These features are the same for all documents of a query.
+    stacked = {"stack": ("M11", "M12"), "derive": ("max", "mean", "top3")}
+    table: dict[str, tuple[Member, str]] = {}
     for first, metric, called in ((1, "err", "ERR"), (5, ndcg, "NDCG")):
-        ranker = LambdaMART(metric=metric, **trees)  # type: ignore[arg-type]
-        rows = {
-            f"M{first}": (Member(ranker, bags), f"LambdaMART for {called}"),
-            f"M{first + 1}": (Member(ranker, bags, aug50), f"LambdaMART for {called}, Aug50"),
-            f"M{first + 2}": (Member(ranker, bags, aug70), f"LambdaMART for {called}, Aug70"),
-            f"M{first + 3}": (
-                # These features are the same for all documents of a query.
-                Member(ranker, bags, None, ("M11", "M12"), ("max", "mean", "top3")),
-                f"LambdaMART for {called}, MART scores as features",
-            ),
-        }
-        for name, (member, description) in rows.items():
-            members[name], says[name] = member, description
+        variants: tuple[tuple[dict[str, Any], str], ...] = (
+            ({}, ""),
+            ({"augment": aug50}, ", Aug50"),
+            ({"augment": aug70}, ", Aug70"),
+            (stacked, ", MART scores as features"),
+        )
+        for at, (options, suffix) in enumerate(variants, first):
+            member = Member(LambdaMART(metric=metric, **trees), bags, **options)
+            table[f"M{at}"] = member, f"LambdaMART for {called}{suffix}"
     for name, metric, called in (("M9", "err", "ERR"), ("M10", ndcg, "NDCG")):
-        members[name] = Member(LambdaRank(hidden=(hidden,), epochs=epochs, metric=metric), 1)
-        says[name] = f"LambdaRank for {called}"
-    mart = MART(
-        objective="err_logistic",
-        metric="err",
-        **{**trees, "n_estimators": num_trees if mart_trees is None else mart_trees},  # type: ignore[arg-type]
-    )
-    members["M11"], says["M11"] = Member(mart, 1, normalise="logistic"), "MART"
+        net = LambdaRank(hidden=(hidden,), epochs=epochs, metric=metric)
+        table[name] = Member(net, 1), f"LambdaRank for {called}"
+    if mart_trees is not None:
+        trees["n_estimators"] = mart_trees
+    mart = MART(objective="err_logistic", metric="err", **trees)
+    table["M11"] = Member(mart, 1, normalise="logistic"), "MART"
     # The two differ in nothing else, so they share their models.
-    members["M12"] = Member("M11", normalise="query_top")
-    says["M12"] = "MART, normalised within queries"
-    return Recipe(members, _combinations(ndcg), _subsets(), says, ("err", ndcg))
+    table["M12"] = Member("M11", normalise="query_top"), "MART, normalised within queries"
+    return _recipe_of(table, ("err", ndcg), _combinations(ndcg), _subsets())
+
+
+def _recipe_of(
+    table: Mapping[str, tuple[Member, str]],
+    metrics: Sequence[str],
+    combinations: Mapping[str, Any] | None = None,
+    subsets: Mapping[str, Sequence[str]] | None = None,
+) -> Recipe:
+    """Return the recipe of members that come with their descriptions."""
+    members = {name: member for name, (member, _) in table.items()}
+    descriptions = {name: description for name, (_, description) in table.items()}
+    return Recipe(members, combinations or {}, subsets or {}, descriptions, metrics)
 
 
 def _combinations(ndcg: str) -> dict[str, Any]:
     """Return the combinations of table 1, and newer methods, for all members."""
-    return {
-        "average": "average",
-        "exact tree, most different first": "most_different_first",
-        "exact tree, best first": "best_first",
-        "exact, one after the other": "coordinate",
-        "forward selection": "forward",
-        "linear LambdaRank (NDCG)": Combiner(ndcg, method="lambdarank"),
-        "linear LambdaRank (ERR)": Combiner("err", method="lambdarank"),
-        "two-layer LambdaRank (NDCG)": Combiner(ndcg, method="lambdarank_net"),
-        "two-layer LambdaRank (ERR)": Combiner("err", method="lambdarank_net"),
+    named = {name: one for name, one in DEFAULTS.items() if "LambdaRank" not in name}
+    nets = {"linear": "lambdarank", "two-layer": "lambdarank_net"}
+    return named | {
+        f"{kind} LambdaRank ({called})": Combiner(metric, method=method)
+        for kind, method in nets.items()
+        for called, metric in (("NDCG", ndcg), ("ERR", "err"))
     }
 
 
 def _subsets() -> dict[str, list[str]]:
     """Return the subsets of table 3."""
-
-    def some(*numbers: int) -> list[str]:
-        return [f"M{number}" for number in numbers]
-
-    return {
-        "All: M1-M12": some(*range(1, 13)),
-        "All minus MARTs": some(*range(1, 11)),
-        "LambdaMART only": some(*range(1, 9)),
-        "All minus LambdaRanks": some(*range(1, 9), 11, 12),
-        "Augmented only": some(2, 3, 6, 7),
-        "Non-augmented": some(1, 4, 5, *range(8, 13)),
-        "Just ERR": some(1, 2, 3, 4, 9),
-        "Just NDCG": some(5, 6, 7, 8, 10),
+    numbers: dict[str, Sequence[int]] = {
+        "All: M1-M12": range(1, 13),
+        "All minus MARTs": range(1, 11),
+        "LambdaMART only": range(1, 9),
+        "All minus LambdaRanks": (*range(1, 9), 11, 12),
+        "Augmented only": (2, 3, 6, 7),
+        "Non-augmented": (1, 4, 5, *range(8, 13)),
+        "Just ERR": (1, 2, 3, 4, 9),
+        "Just NDCG": (5, 6, 7, 8, 10),
     }
+    return {name: [f"M{number}" for number in some] for name, some in numbers.items()}
 
 
 def diverse(
@@ -214,30 +217,26 @@ def diverse(
     ranks = {**trees, "query_ranks": True}
     depth = max(1, num_leaves.bit_length())
     symmetric = {**plain, "query_ranks": True, "tree_shape": "symmetric", "max_depth": depth}
-    rankers: dict[str, Ranker] = {
-        "LambdaMART": LambdaMART(**trees),
-        "LambdaMART, ranks": LambdaMART(**ranks),
-        "XENDCG, ranks": XENDCGMART(**ranks),
-        "MART, ranks": MART(objective="err_logistic", **ranks),
-        "symmetric, ranks": LambdaMART(random_strength=1.0, **symmetric),
-        "net": LambdaRank(epochs=epochs, metric=metric),
+    table: dict[str, tuple[Ranker, str]] = {
+        "LambdaMART": (LambdaMART(**trees), "LambdaMART"),
+        "LambdaMART, ranks": (
+            LambdaMART(**ranks),
+            "LambdaMART on values and their ranks in the query",
+        ),
+        "XENDCG, ranks": (XENDCGMART(**ranks), "the same, by the cross entropy that bounds NDCG"),
+        "MART, ranks": (
+            MART(objective="err_logistic", **ranks),
+            "the same, doc by doc: the relevance that ERR sees",
+        ),
+        "symmetric, ranks": (
+            LambdaMART(random_strength=1.0, **symmetric),
+            "LambdaMART with a question a level, and chance",
+        ),
+        "net": (LambdaRank(epochs=epochs, metric=metric), "a LambdaRank net"),
     }
-    members = {name: Member(ranker, bags) for name, ranker in rankers.items()}
-    says = dict(
-        zip(
-            rankers,
-            (
-                "LambdaMART",
-                "LambdaMART on values and their ranks in the query",
-                "the same, by the cross entropy that bounds NDCG",
-                "the same, doc by doc: the relevance that ERR sees",
-                "LambdaMART with a question a level, and chance",
-                "a LambdaRank net",
-            ),
-            strict=True,
-        )
+    return _recipe_of(
+        {name: (Member(ranker, bags), says) for name, (ranker, says) in table.items()}, (metric,)
     )
-    return Recipe(members, {}, {}, says, (metric,))
 
 
 #: Recipes by name.
@@ -271,11 +270,9 @@ def recipe(name: str, **options: Any) -> Recipe:
     >>> list(small.members)[:3], small.descriptions["M2"]
     (['M1', 'M2', 'M3'], 'LambdaMART for ERR, Aug50')
     """
-    if text("recipe", name) not in RECIPES:
-        message = f"recipe: got {shown(name)}, expected one of {', '.join(RECIPES)}"
-        raise UnknownNameError(message, code="recipe")
+    make = RECIPES[choice("recipe", name, RECIPES)]
     try:
-        return RECIPES[name](**options)
+        return make(**options)
     except TypeError as error:
         message = f"recipe {name}: {error}".replace(f"{name}() ", "")
         raise ParamError(message, code="recipe") from None
@@ -286,14 +283,15 @@ def as_recipe(given: Any) -> Recipe:
     if isinstance(given, str):
         given = recipe(given)
     found = given if isinstance(given, Recipe) else Recipe(_named(given))
-    found = replace(found, members={name: as_member(one) for name, one in found.members.items()})
-    if not found.members:
-        message = "members: got none, expected at least one"
-        raise ParamError(message, code="members")
-    for name, member in found.members.items():
-        _check(name, member, found.members)
-    order_of(found.members)
-    return found
+    members = {
+        name: one if isinstance(one, Member) else Member(one) for name, one in found.members.items()
+    }
+    if not members:
+        raise ParamError("members: got none, expected at least one", code="members")
+    for name, member in members.items():
+        _check(name, member, members)
+    order_of(members)
+    return replace(found, members=members)
 
 
 def _named(given: Any) -> dict[str, Any]:
@@ -301,16 +299,7 @@ def _named(given: Any) -> dict[str, Any]:
         return {text("members", name): one for name, one in given.items()}
     if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
         return {f"member {at}": one for at, one in enumerate(given)}
-    message = (
-        f"members: got {shown(given)}, expected a recipe or its name, or a mapping from names to "
-        "members"
-    )
-    raise ParamKindError(message, code="members")
-
-
-def as_member(given: Any) -> Member:
-    """Take a member, a ranker or a booster."""
-    return given if isinstance(given, Member) else Member(given)
+    raise wrong_kind("members", given, "a recipe or its name, or a mapping from names to members")
 
 
 def _check(name: str, member: Member, members: Mapping[str, Member]) -> None:
@@ -321,7 +310,7 @@ def _check(name: str, member: Member, members: Mapping[str, Member]) -> None:
     _check_ranker(what, member, members)
     if member.bags is not None:
         whole(f"bags of {what}", member.bags, 0, _MOST_BAGS)
-    _check_augment(what, member)
+    _check_augment(f"augment of {what}", member.augment)
     _check_known(f"stack of {what}", member.stack, members)
     _check_known(f"derive of {what}", member.derive, DERIVED)
     _check_known(f"normalise of {what}", [member.normalise], NORMALISATIONS)
@@ -342,39 +331,34 @@ def _check_ranker(what: str, member: Member, members: Mapping[str, Member]) -> N
             f"{what} is {shown(ranker)}, expected a ranker such as rr.LambdaMART(), or a Booster"
         )
         raise ParamKindError(message, code="members")
-    if isinstance(ranker, (str, Booster)) and (member.augment is not None or member.stack):
+    if not member.is_fitted and (member.augment is not None or member.stack):
         message = f"{what} is not fitted, and so has neither augment= nor stack="
         raise ParamError(message, code="members")
 
 
-def _check_augment(what: str, member: Member) -> None:
-    if member.augment is None:
+def _check_augment(what: str, augment: Any) -> None:
+    if augment is None:
         return
     try:
-        share, copies = member.augment
+        share, copies = augment
     except (TypeError, ValueError):
-        message = f"augment of {what}: got {shown(member.augment)}, expected (share, copies)"
-        raise ParamKindError(message, code="augment") from None
-    whole(f"augment of {what}", copies, 1, 1000, " copies")
-    number = real(f"augment of {what}", share)
-    if not 0 < number < 1 or math.isnan(number):
-        message = f"augment of {what}: got a share of {number}, expected one between 0 and 1"
+        raise wrong_kind(what, augment, "(share, copies)", "augment") from None
+    whole(what, copies, 1, 1000, " copies")
+    if not 0 < real(what, share) < 1:
+        message = f"{what}: got a share of {share}, expected one between 0 and 1"
         raise ParamError(message, code="augment")
 
 
-def _check_known(what: str, names: Any, known: Any) -> None:
+def _check_known(what: str, names: Any, known: Collection[str]) -> None:
     if isinstance(names, str) or not isinstance(names, Sequence):
-        message = f"{what}: got {shown(names)}, expected a sequence of names"
-        raise ParamKindError(message, code="members")
+        raise wrong_kind(what, names, "a sequence of names", "members")
     for name in names:
-        if name not in known:
-            message = f"{what}: got {shown(name)}, expected some of {', '.join(known)}"
-            raise UnknownNameError(message, code="members")
+        choice(what, name, known, "members", "some of")
 
 
 def needs_of(member: Member) -> list[str]:
     """Return the members that must be fitted before this one."""
-    return [*member.stack, *([member.shared] if member.shared else [])]
+    return [*member.stack, *filter(None, [member.shared])]
 
 
 def order_of(members: Mapping[str, Member]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Checks of the arguments of ``fit``, with the messages that scikit-learn's tools expect.
+"""The arguments of ``fit``: checks with the messages that scikit-learn's tools expect, and data sets.
 
 A table may have the query ids in a column ``qid``. scikit-learn's splitters, which know no queries, then
 keep rows and ids together.
@@ -6,150 +6,106 @@ keep rows and ids together.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import DataError, warn_caller
-from rustrank.inputs.queries import as_queries
-from rustrank.inputs.tables import as_table
-from rustrank.inputs.vectors import as_doubles, check_length, library
+from rustrank import _rustrank
+from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import ReadOptions, Rows
+from rustrank.data.raw_rows import as_raw_rows
+from rustrank.errors import DataError, ParamError, shown, warn_caller, wrong_kind
+from rustrank.inputs.queries import as_queries, as_query_weight, query_codes
+from rustrank.inputs.scalars import fields_of
+from rustrank.inputs.tables import as_block, as_table
+from rustrank.inputs.vectors import as_doubles, as_scores, check_length, library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from rustrank.data.raw_rows import RawRows
     from rustrank.estimators.ranker import Ranker
+    from rustrank.inputs.tables import Table
 
 #: The column of a frame that is not a feature.
 QID = "qid"
+#: The fields of a validation set.
+_FIELDS = ("X", "y", "qid", "group", "query_weight")
 #: How many names an error lists.
 _MOST_NAMES = 5
 
 
 def queries_within(
     X: Any, qid: Any, group: Any, features: Sequence[str] = (), *, needed: bool = True
-) -> tuple[Any, Any, Any]:
+) -> tuple[Table, Any, Any]:
     """Return the table without the column ``qid``, and the ids or sizes of the queries.
 
     Without ids and sizes, all rows are one query.
     """
-    if QID not in _columns(X) or QID in features:
+    table = checked(X)
+    if QID not in (table.labels or ()) or QID in features:
         if needed and qid is None and group is None:
-            num_rows = _num_rows(X)
-            message = (
-                f"no queries are given: all {num_rows} rows count as one; pass qid= or group=, or "
-                "have a column qid in X; within scikit-learn's tools, enable metadata routing"
+            warn_caller(
+                f"no queries are given: all {table.num_rows} rows count as one; pass qid= or "
+                "group=, or have a column qid in X; within scikit-learn's tools, enable metadata "
+                "routing"
             )
-            warn_caller(message)
-            group = [num_rows]
-        return X, qid, group
+            group = [table.num_rows]
+        return table, qid, group
     if qid is not None or group is not None:
         given = "qid" if qid is not None else "group"
         message = f"queries come twice: got a column qid in X and {given}=, expected one of them"
         raise DataError(message, code="query.both")
-    ids, taken = _split(X)
-    return taken, ids, None
+    ids = table.column(list(table.labels or ()).index(QID))
+    # From the caller's own table, which pandas may hold as one array without this column.
+    return as_table(without_qid(X)), ids, None
 
 
-def _columns(X: Any) -> list[Any]:
-    if library(X) == "pyarrow":
-        return list(getattr(X, "column_names", ()))
+def without_qid(X: Any) -> Any:
+    """Return the caller's own table without the column ``qid``, for rankers of any kind."""
     if library(X) in ("pandas", "polars"):
-        return list(getattr(X, "columns", ()))
-    # scipy's dok_matrix is a mapping, too.
-    is_mapping = isinstance(X, Mapping) and library(X) != "scipy"
-    return list(X) if is_mapping else []
-
-
-def _split(X: Any) -> tuple[Any, Any]:
-    if library(X) == "pandas":
-        return X[QID], X.drop(columns=QID)
-    if library(X) == "polars":
-        return X.get_column(QID), X.drop(QID)
+        return X[[name for name in X.columns if name != QID]]
     if library(X) == "pyarrow":
-        return X.column(QID), X.drop_columns([QID])
-    return X[QID], {name: column for name, column in X.items() if name != QID}
+        return X.drop_columns([QID])
+    return {name: column for name, column in X.items() if name != QID}
 
 
-def _num_rows(X: Any) -> int:
-    return as_table(checked(X)).num_rows
-
-
-def checked(X: Any) -> Any:
+def checked(X: Any) -> Table:
     """Return the table, or raise `DataError` unless it is two-dimensional and real."""
-    if library(X) in ("pandas", "polars", "pyarrow", "rustrank") or isinstance(X, Mapping):
-        return X
-    if library(X) == "scipy":
-        _refuse_complex(X.dtype)
-        return X
-    if not isinstance(X, np.ndarray):
-        try:
+    known = library(X) in ("pandas", "polars", "pyarrow", "rustrank", "scipy")
+    if not known and not isinstance(X, (np.ndarray, Mapping)):
+        # `as_table` raises the error.
+        with contextlib.suppress(TypeError, ValueError):
             X = np.asarray(X)
-        except (TypeError, ValueError):
-            return X  # `as_table` raises the error.
-    _refuse_complex(X.dtype)
-    if X.ndim == 1 and X.dtype.kind in "fbiuO":
+    dtype = X.dtype if isinstance(X, np.ndarray) or library(X) == "scipy" else None
+    if dtype is not None and dtype.kind == "c":
+        message = f"X: got {dtype}, expected real numbers: Complex data not supported"
+        raise DataError(message, code="X")
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fbiuO":
         message = (
             f"X: got an array of one dimension, shape {X.shape}, expected docs by features. Reshape "
             "your data: X.reshape(-1, 1) if it is one feature, X.reshape(1, -1) if it is one doc"
         )
         raise DataError(message, code="shape")
-    return X
+    return as_table(X)
 
 
-def _refuse_complex(dtype: np.dtype[Any]) -> None:
-    if dtype.kind == "c":
-        message = f"X: got {dtype}, expected real numbers: Complex data not supported"
-        raise DataError(message, code="X")
-
-
-def columns_of(X: Any) -> tuple[int, list[str] | None]:
-    """Return the number of columns, and their names if all are strings."""
-    table = as_table(X)
-    given = _columns(X)
-    named = bool(given) and all(isinstance(name, str) for name in given)
-    return table.num_features, [str(name) for name in given] if named else None
-
-
-def check_training(X: Any, y: Any, kind: str) -> Any:
-    """Raise `DataError` for an unusable training set, with the messages that scikit-learn checks."""
-    X = checked(X)
-    if y is None:
-        message = f"{kind} requires y to be passed, but the target y is None"
-        raise DataError(message, code="y")
-    table = as_table(X)
-    shape = (table.num_rows, table.num_features)
-    if table.num_features == 0:
-        message = f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required."
-        raise DataError(message, code="features")
-    if table.num_rows < 2:
-        message = f"X has too few docs: got n_samples={table.num_rows}, expected at least 2"
-        raise DataError(message, code="docs")
-    return X
-
-
-def check_weight(sample_weight: Any) -> None:
-    """Raise `DataError` for weights of the wrong shape or all zero; `Dataset` checks the rest."""
-    if sample_weight is None:
-        return
-    shape = np.asarray(sample_weight).shape
-    if len(shape) > 1 and shape[1:] != (1,):
-        message = f"sample_weight: got an array of shape {shape}, expected one dimension"
-        raise DataError(message, code="weight")
-    weight = as_doubles(sample_weight, "sample_weight")
-    if len(weight) and not weight.any():
-        message = "sample_weight: every weight is zero, expected some above"
-        raise DataError(message, code="weight")
+def names_of(table: Table) -> list[str] | None:
+    """Return the names of the columns if all are strings."""
+    labels = table.labels
+    return table.names if labels and all(isinstance(label, str) for label in labels) else None
 
 
 def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.float64]:
     """Return the mean weight of the documents of each query, in order of first appearance."""
     weight = as_doubles(sample_weight, "sample_weight")
     queries, ids = as_queries(qid, group, len(weight))
-    codes = queries[0] if isinstance(queries, tuple) else np.repeat(np.arange(len(ids)), queries)
+    codes = query_codes(queries)
     check_length("sample_weight", len(weight), len(codes), "rows")
     # Summed in sorted order, so that the order of rows changes no bit.
     order = np.lexsort((weight, codes))
@@ -158,17 +114,15 @@ def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.fl
     return np.asarray(np.add.reduceat(weight[order], starts) / sizes, np.float64)
 
 
-def check_features(ranker: Ranker, X: Any) -> None:
+def check_features(ranker: Ranker, table: Table) -> None:
     """Raise `DataError` unless the features are those of the training set."""
-    X = checked(X)
-    num_features, names = columns_of(X)
+    num_features, names = table.num_features, names_of(table)
     kind, fitted = type(ranker).__name__, getattr(ranker, "feature_names_in_", None)
     if names is None and fitted is not None:
         message = f"X does not have valid feature names, but {kind} was fitted with feature names"
         warn_caller(message)
     elif names is not None and fitted is None:
-        message = f"X has feature names, but {kind} was fitted without feature names"
-        warn_caller(message)
+        warn_caller(f"X has feature names, but {kind} was fitted without feature names")
     elif names is not None and fitted is not None and names != list(fitted):
         raise DataError(_names_message(names, list(fitted)), code="features.names")
     if num_features != ranker.n_features_in_:
@@ -193,3 +147,127 @@ def _names_message(names: list[str], fitted: list[str]) -> str:
     if not unseen and not absent:
         lines.append("Feature names must be in the same order as they were in fit.")
     return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class FitData:
+    """A training or validation set: features, and the rest in the caller's form."""
+
+    X: Table
+    y: Any
+    qid: Any = None
+    group: Any = None
+    query_weight: Any = None
+    row_weight: Any = None
+    base_score: Any = None
+
+    def __post_init__(self) -> None:
+        """Refuse weights of the wrong shape or all zero; `Dataset` checks the rest."""
+        if self.row_weight is None:
+            return
+        shape = np.asarray(self.row_weight).shape
+        if len(shape) > 1 and shape[1:] != (1,):
+            message = f"sample_weight: got an array of shape {shape}, expected one dimension"
+            raise DataError(message, code="weight")
+        weight = as_doubles(self.row_weight, "sample_weight")
+        if len(weight) and not weight.any():
+            message = "sample_weight: every weight is zero, expected some above"
+            raise DataError(message, code="weight")
+
+    def dataset(self, **options: Any) -> Dataset:
+        """Return the rows binned."""
+        return Dataset(**vars(self), **options)
+
+    def values(self, num_threads: int | None) -> _rustrank.RawDataset:
+        """Return the rows with the values of the features."""
+        own = {name: value for name, value in vars(self).items() if name != "X"}
+        rows = Rows(self.X.num_rows, **own)
+        reading = ReadOptions(None, "error", num_threads)
+        return _rustrank.RawDataset(as_block(self.X), rows, reading)
+
+    def split(self, share: float, seed: int) -> tuple[FitData, FitData]:
+        """Split off a share of the queries, chosen by the seed and the content of the queries."""
+        docs = as_raw_rows({"X": self.X, "y": self.y, "qid": self.qid, "group": self.group}, "X")
+        kept, held = docs.split_queries([1 - share, share], seed)
+        if len(kept) == 0 or len(held) == 0:
+            message = (
+                f"validation_fraction: got {share} of {docs.num_queries} queries, expected enough "
+                "queries for both parts; pass eval_set=, or early_stopping=None"
+            )
+            raise ParamError(message, code="validation_fraction")
+        return self._of(docs, np.sort(kept)), self._of(docs, np.sort(held))
+
+    def _of(self, docs: RawRows, queries: NDArray[Any]) -> FitData:
+        rows = np.flatnonzero(np.isin(docs.query, queries))
+        some = docs.take(rows)
+        weight, base_score = self.row_weight, self.base_score
+        by_query = as_query_weight(self.query_weight, docs.query_ids)
+        if by_query is not None:
+            check_length("query_weight", len(by_query), docs.num_queries, "queries")
+            by_query = by_query[queries]
+        return FitData(
+            as_table(some.table()),
+            some.y,
+            some.query,
+            query_weight=by_query,
+            row_weight=None if weight is None else as_doubles(weight, "sample_weight")[rows],
+            base_score=None if base_score is None else as_scores(base_score, "base_score")[rows],
+        )
+
+
+def training_part(X: Any, y: Any, given: Mapping[str, Any], kind: str) -> FitData:
+    """Return the training set from the arguments of `fit`, with the errors that scikit-learn checks."""
+    table = checked(X)
+    if y is None:
+        raise DataError(f"{kind} requires y to be passed, but the target y is None", code="y")
+    shape = (table.num_rows, table.num_features)
+    if table.num_features == 0:
+        message = f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required."
+        raise DataError(message, code="features")
+    if table.num_rows < 2:
+        message = f"X has too few docs: got n_samples={table.num_rows}, expected at least 2"
+        raise DataError(message, code="docs")
+    table, qid, group = queries_within(X if table.labels else table, given["qid"], given["group"])
+    weight, base_score = given["sample_weight"], given.get("base_score")
+    return FitData(table, y, qid, group, given["query_weight"], weight, base_score)
+
+
+def eval_sets(given: Mapping[str, Any]) -> dict[str, FitData]:
+    """Return the validation sets of `fit` by name: ``valid``, or ``valid_0``, ``valid_1``, ..."""
+    sets = given.get("eval_set")
+    if sets is None:
+        return {}
+    # A tuple is one set and not a list of them if its first element is a table.
+    is_short = isinstance(sets, tuple) and len(sets) in (2, 3)
+    if isinstance(sets, Mapping) or (is_short and not isinstance(sets[0], (tuple, Mapping))):
+        sets = [sets]
+    if not isinstance(sets, (list, tuple)):
+        raise wrong_kind("eval_set", sets, "(X, y) or (X, y, qid), or a list of them")
+    names = ["valid"] if len(sets) == 1 else [f"valid_{at}" for at in range(len(sets))]
+    ids = _each("eval_qid", given["eval_qid"], len(sets))
+    sizes = _each("eval_group", given["eval_group"], len(sets))
+    return {name: _set(*one) for name, *one in zip(names, sets, ids, sizes, strict=True)}
+
+
+def _each(name: str, given: Any, num_sets: int) -> list[Any]:
+    """Return one value for each validation set."""
+    if given is None:
+        return [None] * num_sets
+    if not isinstance(given, (list, tuple)) or len(given) != num_sets:
+        raise wrong_kind(name, given, f"a list of {num_sets}, one a validation set")
+    return list(given)
+
+
+def _set(given: Any, qid: Any, group: Any) -> FitData:
+    fields = fields_of("eval_set", given, _FIELDS, (2, 3), "(X, y) or (X, y, qid)")
+    for name in ("X", "y"):
+        if name not in fields:
+            message = f"eval_set has no {name}: expected at least X, y and qid or group"
+            raise ParamError(message, code="eval_set")
+    for name, value in (("qid", qid), ("group", group)):
+        if value is not None and fields.get(name) is not None:
+            message = f"eval_{name}: got {shown(value)}, expected none: the set has its own {name}"
+            raise ParamError(message, code="eval_set")
+        fields[name] = fields.get(name) if value is None else value
+    table, ids, sizes = queries_within(fields["X"], fields["qid"], fields["group"])
+    return FitData(table, fields["y"], ids, sizes, fields.get("query_weight"))

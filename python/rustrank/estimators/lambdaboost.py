@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank import _rustrank
-from rustrank.errors import ParamKindError, shown
-from rustrank.estimators._fit_data import eval_sets
-from rustrank.estimators._net_options import valid_of
+from rustrank.errors import wrong_kind
 from rustrank.estimators._raw_ranker import RawRanker
-from rustrank.metrics.evaluation import named_metrics
 from rustrank.model.booster import Booster
 from rustrank.parameters.hints import check_objective
 from rustrank.parameters.schema import RENAMED, options_of
@@ -22,23 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Unpack
 
-    from rustrank.estimators._net_options import NetData
-    from rustrank.estimators._option_types import LambdaBoostOptions
+    from rustrank.parameters.option_types import LambdaBoostOptions
 
 __all__ = ["LambdaBoost"]
 
 
 _OF_LOSS = ("objective", "objective_metric", "pairs_to", "sigma")
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Everything but the training set."""
-
-    params: dict[str, Any]
-    valid: list[tuple[str, _rustrank.RawDataset]]
-    metrics: list[str]
-    base: _rustrank.Booster | None
 
 
 class LambdaBoost(RawRanker):
@@ -100,65 +85,18 @@ class LambdaBoost(RawRanker):
     base: Any
     objective: str
     _unit = "feature"
+    _trainer = staticmethod(_rustrank.Trainer.features)
     _path: list[tuple[int, float]]
 
     def __init__(self, **options: Unpack[LambdaBoostOptions]) -> None:
         super().__init__(**options)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        qid: Any = None,
-        group: Any = None,
-        query_weight: Any = None,
-        sample_weight: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
-        eval_group: Any = None,
-        callbacks: Any = None,
-    ) -> LambdaBoost:
-        """Learn.
-
-        Parameters
-        ----------
-        X : array-like of shape (num_docs, num_features)
-            Features, as for `rustrank.Dataset`. They are copied, four bytes each.
-        y, qid, group, query_weight, sample_weight
-            As for `LambdaMART.fit`.
-        eval_set, eval_qid, eval_group
-            As for `LambdaRank.fit`.
-        callbacks : callable or sequence of callables, optional
-            As for `rustrank.train`.
-
-        Raises
-        ------
-        DataError
-            Nothing can be learned from the data, or the validation set or the base does not fit.
-        ParamError
-            An option is unknown or out of range.
-        KeyboardInterrupt
-            On Ctrl-C. Like any exception from the loop, it has the booster so far as ``.booster``.
-        """
-        self._fit(X, y, dict(locals()))
-        return self
-
-    def _trainer(self, data: NetData, given: Mapping[str, Any]) -> _rustrank.Trainer:
-        base, num_threads = self.base, self._threads()
-        if base is not None and not isinstance(base, Booster):
-            message = f"base: got {shown(base)}, expected a Booster"
-            raise ParamKindError(message, code="base")
+    def _options_of(self, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        if self.base is not None and not isinstance(self.base, Booster):
+            raise wrong_kind("base", self.base, "a Booster")
         check_objective(self.objective)
-        params = self._checked(num_threads=num_threads, seed=self._seed())
-        valid = valid_of(eval_sets(given), num_threads, data.names)
-        plan = _Plan(
-            params,
-            [] if valid is None else [("valid", valid.core)],
-            named_metrics(params["metric"]),
-            None if base is None else base._core,
-        )
-        return _rustrank.Trainer.features(data.core, plan)
+        base = None if self.base is None else self.base._core
+        return {"params": self._checked(), "base": base}
 
     def _keep_results(self, trainer: _rustrank.Trainer) -> None:
         self._path = trainer.path()

@@ -5,24 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank import _rustrank
-from rustrank.estimators._net_options import NetPlan
 from rustrank.estimators._raw_ranker import RawRanker
+from rustrank.parameters.plan import preferences_of
 from rustrank.parameters.schema import options_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from typing_extensions import Unpack
+    from typing_extensions import Self, Unpack
 
-    from rustrank.estimators._net_options import NetData
-    from rustrank.estimators._option_types import LambdaRankOptions, RankNetOptions
+    from rustrank.parameters.option_types import LambdaRankOptions, RankNetOptions
 
 __all__ = ["LambdaRank", "RankNet"]
-
-
-_OF_LOSS = ("objective_metric", "pairs_to", "sigma", "augment")
-#: The options of `LambdaRank` with their defaults.
-_OPTIONS = options_of("net", _OF_LOSS)
 
 
 class _Net(RawRanker):
@@ -30,13 +24,14 @@ class _Net(RawRanker):
 
     _training = "net"
     _unit = "epoch"
+    _trainer = staticmethod(_rustrank.Trainer.net)
     _kind: ClassVar[str]
     _num_restarts: int = 0
 
-    def _trainer(self, data: NetData, given: Mapping[str, Any]) -> _rustrank.Trainer:
-        num_threads, seed = self._threads(), self._seed()
-        params = self._checked(objective=self._kind, num_threads=num_threads, seed=seed)
-        return _rustrank.Trainer.net(data.core, NetPlan.of(params, given, data.names))
+    def _options_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        params = self._checked(objective=self._kind)
+        pairs = preferences_of(given.get("preferences"), self._kind, params["augment"])
+        return {"params": params, "preferences": pairs}
 
     def _keep_results(self, trainer: _rustrank.Trainer) -> None:
         self._num_restarts = trainer.num_restarts
@@ -124,60 +119,10 @@ class LambdaRank(_Net):
     """
 
     _kind = "lambdamart"
-    _defaults = _OPTIONS
+    _defaults = options_of("net", ("objective_metric", "pairs_to", "sigma", "augment"))
 
     def __init__(self, **options: Unpack[LambdaRankOptions]) -> None:
         super().__init__(**options)
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        qid: Any = None,
-        group: Any = None,
-        query_weight: Any = None,
-        sample_weight: Any = None,
-        eval_set: Any = None,
-        eval_qid: Any = None,
-        eval_group: Any = None,
-        callbacks: Any = None,
-    ) -> LambdaRank:
-        """Learn.
-
-        Parameters
-        ----------
-        X : array-like of shape (num_docs, num_features)
-            Features, as for `rustrank.Dataset`. They are copied, four bytes each.
-        y, qid, group, query_weight
-            As for `rustrank.Dataset`; ``X`` may have a column ``qid`` instead. Without queries all
-            rows are one, and a warning says so.
-        sample_weight : array-like of shape (num_docs,), optional
-            A factor on each doc's gradients.
-        eval_set : (X, y), or a list of one, optional
-            A validation set; with its query ids as a third element, a column ``qid``, or in one of
-            the next two. Or a mapping of X, y, qid or group, and query_weight.
-        eval_qid, eval_group : list of array-like, optional
-            Its query ids, or sizes, in a list of one.
-        callbacks : callable or sequence of callables, optional
-            As for `rustrank.train`; a round is an epoch.
-
-        Returns
-        -------
-        LambdaRank
-            This one, fitted.
-
-        Raises
-        ------
-        DataError
-            Nothing can be learned from the data, or the validation set does not fit them.
-        ParamError
-            An option is unknown or out of range, or training diverged.
-        KeyboardInterrupt
-            On Ctrl-C. Like any exception from the loop, it has the booster so far as ``.booster``.
-        """
-        self._fit(X, y, dict(locals()))
-        return self
 
 
 class RankNet(_Net):
@@ -209,9 +154,7 @@ class RankNet(_Net):
     """
 
     _kind = "ranknet"
-    _defaults: ClassVar[dict[str, Any]] = {
-        name: value for name, value in _OPTIONS.items() if name != "objective_metric"
-    }
+    _defaults = options_of("net", ("pairs_to", "sigma", "augment"))
 
     def __init__(self, **options: Unpack[RankNetOptions]) -> None:
         super().__init__(**options)
@@ -230,7 +173,7 @@ class RankNet(_Net):
         eval_qid: Any = None,
         eval_group: Any = None,
         callbacks: Any = None,
-    ) -> RankNet:
+    ) -> Self:
         """Learn.
 
         Parameters
@@ -247,5 +190,4 @@ class RankNet(_Net):
         RankNet
             This one, fitted.
         """
-        self._fit(X, y, dict(locals()))
-        return self
+        return self._fit(X, y, locals())

@@ -9,42 +9,43 @@ from __future__ import annotations
 import copy
 import hashlib
 import inspect
+from abc import ABC
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rustrank.errors import DataError, ParamError, UnknownNameError, unfitted
-from rustrank.estimators.fitting import (
-    check_features,
-    columns_of,
-    queries_within,
-    weight_of_queries,
-)
+from rustrank.estimators.fitting import check_features, names_of, queries_within, weight_of_queries
 from rustrank.inputs.scalars import seed_of, threads
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
 from rustrank.parameters.hints import refuse_unknown
-from rustrank.parameters.schema import RENAMED, as_named, checked, signature_of
+from rustrank.parameters.schema import (
+    OF_ESTIMATORS,
+    PRESETS,
+    RENAMED,
+    as_named,
+    checked,
+    signature_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
     from typing_extensions import Self
 
-#: The argument that pipelines and searches pass on by default.
-_ROUTED_BY_DEFAULT = "qid"
+    from rustrank.data.raw_rows import RawRows
+    from rustrank.inputs.tables import Table
 
 
-class Ranker:
+class Ranker(ABC):
     """The base class of rankers with ``fit`` and ``predict``.
 
     An instance has those options as attributes that it was given, and the class has the defaults of the
     others: so what was given wins over a preset, even where it is the default. ``fit`` checks them.
     """
 
-    #: The methods that take metadata besides X and y.
-    _routed: ClassVar[tuple[str, ...]] = ("fit", "predict", "score")
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _booster: Booster | None = None
@@ -80,33 +81,32 @@ class Ranker:
 
     def _preset(self) -> Mapping[str, Any]:
         """Return what options are that were not given, if not their defaults."""
-        return {}
-
-    def _given(self) -> dict[str, Any]:
-        """Return the options that were given, by the names that training has for them."""
-        own = vars(self)
-        return {self._renamed.get(name, name): own[name] for name in self._defaults if name in own}
+        name = vars(self).get("preset")
+        values = PRESETS.get(name, {}) if isinstance(name, str) else {}
+        return {OF_ESTIMATORS.get(one, one): value for one, value in values.items()}
 
     def _checked(self, **more: Any) -> dict[str, Any]:
         """Return all parameters of the training, checked."""
         given = {self._renamed.get(name, name): getattr(self, name) for name in self._defaults}
+        given |= {"num_threads": self._threads(), "seed": self._seed()}
         try:
             return checked(self._training, {**given, **more})
         except ParamError as error:
             raise as_named(error, self._renamed) from None
 
+    def _given(self, *more: str) -> dict[str, Any]:
+        """Return the options that were given."""
+        own = vars(self)
+        return {name: own[name] for name in (*self._options(), *more) if name in own}
+
     def _again(self, **changes: Any) -> Self:
         """Return one that is not fitted, with the options that this was given, and others."""
-        own = vars(self)
-        given = {name: own[name] for name in self._options() if name in own}
-        return type(self)(**{**given, **changes})
+        return type(self)(**{**self._given(), **changes})
 
     def __sklearn_clone__(self) -> Self:
         """Return a copy that is not fitted; an option that was not given is not given to it either."""
         made = self._again()
-        for name in (*self._options(), "_metadata_request"):
-            if name in vars(self):
-                setattr(made, name, copy.deepcopy(vars(self)[name]))
+        vars(made).update(copy.deepcopy(self._given("_metadata_request")))
         return made
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn's
@@ -146,13 +146,12 @@ class Ranker:
             As for `fit`. Only used by rankers whose scores depend on the other documents of the query.
         """
         booster = self.booster_
-        taken, ids, sizes = queries_within(X, qid, group, self._own_names(), needed=False)
+        needed = booster.query_ranks
+        taken, ids, sizes = queries_within(X, qid, group, self._own_names(), needed=needed)
         check_features(self, taken)
-        if not booster.query_ranks:
+        if not needed:
             ids = sizes = None
-        elif ids is None and sizes is None:
-            taken, ids, sizes = queries_within(X, qid, group, self._own_names())
-        reading = self._reading()
+        reading = {"missing": self.missing} if hasattr(self, "missing") else {}
         return booster.score(taken, qid=ids, group=sizes, num_threads=self._threads(), **reading)
 
     def score(
@@ -174,39 +173,33 @@ class Ranker:
         sample_weight : array-like of shape (num_docs,), optional
             Instead of ``query_weight``: the weight of a query is the mean weight of its documents.
         """
-        metric, gain, relevant_from, max_label = self._evaluated_by()
         taken, ids, sizes = queries_within(X, qid, group, self._own_names())
         if sample_weight is not None:
             if query_weight is not None:
                 message = "weights come twice: got sample_weight= and query_weight="
                 raise DataError(message, code="weight")
             query_weight = weight_of_queries(sample_weight, ids, sizes)
-        found = evaluate(
-            self.predict(taken, qid=ids, group=sizes),
-            y,
-            qid=ids,
-            group=sizes,
-            metrics=metric,
-            query_weight=query_weight,
-            gain=gain,
-            relevant_from=relevant_from,
-            max_label=max_label,
-            num_threads=self._threads(),
-        )
-        return float(found[metric])
+        queries = {"qid": ids, "group": sizes}
+        options = {"query_weight": query_weight, "num_threads": self._threads(), **queries}
+        scores = self.predict(taken, **queries)
+        found = evaluate(scores, y, **options, **self._evaluated_by())
+        return float(next(iter(found.values())))
 
-    def _evaluated_by(self) -> tuple[str, Any, float, float | None]:
+    def _evaluated_by(self) -> dict[str, Any]:
+        """Return the first metric that has a name, and its options, as for `rustrank.evaluate`."""
         given = getattr(self, "metric", "ndcg@10")
         many = [given] if isinstance(given, str) or callable(given) else list(given)
-        metric = next((name for name in many if isinstance(name, str)), "ndcg@10")
         # None: labels from 1 are relevant, as for the losses.
         from_ = getattr(self, "relevant_from", None)
-        gain, top = getattr(self, "gain", "exp2"), getattr(self, "max_label", None)
-        return metric, gain, 1.0 if from_ is None else from_, top
+        return {
+            "metrics": next((name for name in many if isinstance(name, str)), "ndcg@10"),
+            "gain": getattr(self, "gain", "exp2"),
+            "relevant_from": 1.0 if from_ is None else from_,
+            "max_label": getattr(self, "max_label", None),
+        }
 
     def _own_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [] if names is None else list(names)
+        return list(getattr(self, "feature_names_in_", ()))
 
     def _threads(self) -> int | None:
         """Return ``n_jobs`` as a number of threads; -1 is all cores, as in scikit-learn."""
@@ -216,18 +209,12 @@ class Ranker:
     def _seed(self) -> int:
         return seed_of(getattr(self, "random_state", 0))
 
-    def _reading(self) -> dict[str, Any]:
-        """Return the options of reading raw values, for rankers that have them."""
-        return {"missing": self.missing} if hasattr(self, "missing") else {}
-
-    def _note(self, X: Any) -> None:
+    def _note(self, table: Table) -> None:
         """Store the number and names of the features of the training set."""
-        num_features, names = columns_of(X)
-        self.n_features_in_ = num_features
-        if names is not None:
+        self.n_features_in_ = table.num_features
+        vars(self).pop("feature_names_in_", None)
+        if (names := names_of(table)) is not None:
             self.feature_names_in_ = np.array(names, object)
-        else:
-            vars(self).pop("feature_names_in_", None)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the ranker is fitted."""
@@ -247,13 +234,12 @@ class Ranker:
         """Return the metadata that each method requests; ``qid`` is requested by default."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
-        kept = vars(self).get("_metadata_request")
-        if kept is not None:
-            return kept
+        if "_metadata_request" in vars(self):
+            return self._metadata_request
         request = MetadataRequest(owner=self)
-        for method in self._routed:
+        for method in ("fit", "predict", "score"):
             for name in self._metadata(method):
-                wanted = True if name == _ROUTED_BY_DEFAULT else None
+                wanted = True if name == "qid" else None
                 getattr(request, method).add_request(param=name, alias=wanted)
         return request
 
@@ -286,8 +272,7 @@ class Ranker:
 
     def __repr__(self) -> str:
         """Show the options that were given."""
-        own = vars(self)
-        shown = [f"{name}={own[name]!r}" for name in self._options() if name in own]
+        shown = [f"{name}={value!r}" for name, value in self._given().items()]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -310,3 +295,18 @@ def option_record(value: Any) -> Any:
     if callable(value):
         return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
     return value if isinstance(value, (int, str, bool)) or value is None else repr(value)
+
+
+def options_record(ranker: Ranker, without: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the options that a fit depends on as plain values, without some of them."""
+    left_out = ("n_jobs", "progress", *without)
+    options = ranker.get_params().items()
+    return {name: option_record(value) for name, value in options if name not in left_out}
+
+
+def fitted_again(ranker: Ranker, train: RawRows, valid: RawRows | None, **changes: Any) -> Ranker:
+    """Return a copy of a ranker with other options, fitted to documents."""
+    made: Any = ranker._again(**changes)
+    more = {} if valid is None else {"eval_set": [(valid.table(), valid.y, valid.query)]}
+    fitted: Ranker = made.fit(train.table(), train.y, qid=train.query, **more)
+    return fitted

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
-from rustrank.inputs.scalars import whole
-from rustrank.inputs.tables import Array, Frame
-from rustrank.inputs.vectors import as_floats, is_absent, library
+from rustrank.errors import DataError, shown, wrong_value
+from rustrank.inputs.scalars import as_list
+from rustrank.inputs.tables import Array, Frame, feature_number
+from rustrank.inputs.vectors import as_floats, first_true, is_absent, library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from rustrank.inputs.tables import Table
 
+_NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 #: Single precision holds every whole number up to this one.
 _LARGEST = 2**24
 
@@ -40,20 +41,9 @@ def numbers_of(given: Any, names: Sequence[str] | None, num_features: int | None
     """Return the numbers of features given by name or number, in rising order."""
     if given is None:
         return []
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
-        message = f"categorical: got {shown(given)}, expected a list of features"
-        raise ParamKindError(message, code="categorical")
-    numbers = set()
-    for key in given:
-        if not isinstance(key, str):
-            most = 2**31 if num_features is None else num_features - 1
-            numbers.add(whole("categorical: a feature", key, 0, most, ", or a name"))
-        elif key in (names or ()):
-            numbers.add(list(names or ()).index(key))
-        else:
-            message = f"categorical: there is no feature {shown(key)}"
-            raise UnknownNameError(message, code="categorical")
-    return sorted(numbers)
+    keys = as_list("categorical", given, "a list of features")
+    highest = 2**31 if num_features is None else num_features - 1
+    return sorted({feature_number("categorical", key, names or (), highest) for key in keys})
 
 
 def encoded(
@@ -66,102 +56,94 @@ def encoded(
     """Encode a table with known categories, or with its own; returns the table and the categories."""
     if known is not None:
         if given is not None:
-            message = (
-                f"categorical: got {shown(given)}, expected none: the bins are those of `like`"
-            )
-            raise ParamError(message, code="categorical")
+            raise wrong_value("categorical", given, "none: the bins are those of `like`")
         return numbered(table, known, checks=True, missing=missing), known
     features = sorted({*numbers_of(given, names, table.num_features), *_typed(table)})
-    columns: dict[int, NDArray[Any]] = {}
-    texts: dict[int, list[str]] = {}
-    for feature in features:
-        what = _called(table, feature)
-        values = _values(table, feature)
-        if values is None:
-            continue
-        if values.dtype.kind == "O":
-            texts[feature] = sorted({value for value in values.tolist() if value is not None})
-            columns[feature] = _codes(values, texts[feature])
-        else:
-            columns[feature] = _checked(as_floats(values, what), what, missing)
-    return _replaced(table, columns), Categories(features, texts)
+    columns = _columns(table, features)
+    texts = {
+        feature: sorted({value for value in values.tolist() if value is not None})
+        for feature, values in columns.items()
+        if values.dtype.kind == "O"
+    }
+    own = Categories(features, texts)
+    return _encoded(table, columns, own, checks=True, missing=missing), own
 
 
 def numbered(
     table: Table, known: Categories, *, checks: bool = False, missing: float | None = None
 ) -> Table:
     """Encode a table with known categories."""
-    columns: dict[int, NDArray[Any]] = {}
     typed = _typed(table)
-    for feature in sorted({*(known.features if checks else ()), *known.names, *typed}):
-        what = _called(table, feature)
-        if feature in typed and checks and feature not in known.features:
-            message = f"{what}: got categories, expected numbers, as in the training set"
-            raise TypeError(message)
-        values = _values(table, feature)
-        if values is None:
-            continue
-        names = known.names.get(feature)
+    odd = sorted(typed - set(known.features)) if checks else []
+    if odd:
+        raise TypeError(
+            f"{_called(table, odd[0])}: got categories, expected numbers, as in the training set"
+        )
+    features = sorted({*(known.features if checks else ()), *known.names, *typed})
+    return _encoded(table, _columns(table, features), known, checks=checks, missing=missing)
+
+
+def _encoded(
+    table: Table,
+    columns: dict[int, NDArray[Any]],
+    known: Categories,
+    *,
+    checks: bool,
+    missing: float | None,
+) -> Table:
+    """Return a table with the numbers of categories in place of some columns."""
+    for feature, values in columns.items():
+        what, names = _called(table, feature), known.names.get(feature)
         if values.dtype.kind == "O" and names is not None:
             columns[feature] = _codes(values, names)
-        elif values.dtype.kind == "O" and any(value is not None for value in values):
-            message = f"{what}: got texts, expected numbers, as in the training set"
-            raise TypeError(message)
-        elif names is not None and not np.isnan(as_floats(values, what)).all():
+            continue
+        if values.dtype.kind == "O" and any(value is not None for value in values):
+            raise TypeError(f"{what}: got texts, expected numbers, as in the training set")
+        floats = as_floats(values, what)
+        if names is not None and not np.isnan(floats).all():
             message = f"{what}: got numbers, expected the texts that the model was trained on"
             raise TypeError(message)
-        else:
-            floats = as_floats(values, what)
-            columns[feature] = _checked(floats, what, missing) if checks else floats
+        columns[feature] = _checked(floats, what, missing) if checks else floats
     return _replaced(table, columns)
 
 
 def _typed(table: Table) -> set[int]:
     """Return the features whose columns have a categorical type."""
-    if not isinstance(table, Frame):
-        return set()
-    return {at for at, column in enumerate(table.columns) if _is_typed(column)}
-
-
-def _is_typed(column: Any) -> bool:
-    kind = getattr(column, "type", None) if library(column) == "pyarrow" else column.dtype
-    return str(kind).startswith(("category", "Categorical", "Enum", "dictionary"))
+    columns = table.columns if isinstance(table, Frame) else ()
+    kinds = (one.type if library(one) == "pyarrow" else one.dtype for one in columns)
+    of_categories = ("category", "Categorical", "Enum", "dictionary")
+    return {at for at, kind in enumerate(kinds) if str(kind).startswith(of_categories)}
 
 
 def _called(table: Table, feature: int) -> str:
     return f"column {shown(table.names[feature])}" if table.names else f"feature {feature}"
 
 
-def _values(table: Table, feature: int) -> NDArray[Any] | None:
-    """Return a column as numbers, or as an array of strings and None."""
-    if isinstance(table, Frame):
-        column = table.columns[feature]
-        of = library(column)
-        if of == "pandas" and str(column.dtype) == "category":
-            return _of_pandas(column, _called(table, feature))
-        if of in ("pyarrow", "polars"):
-            objects = column.to_pylist() if of == "pyarrow" else column.to_list()
-            values = np.empty(len(objects), object)
-            values[:] = objects
-        else:
-            values = np.asarray(column)
-    elif isinstance(table, Array):
-        values = table.values[:, feature]
-    else:
-        return None
-    return _plain(values, _called(table, feature))
+def _columns(table: Table, features: Iterable[int]) -> dict[int, NDArray[Any]]:
+    """Return columns as numbers, or as arrays of strings and None; none of a sparse matrix."""
+    columns: dict[int, NDArray[Any]] = {}
+    if not isinstance(table, (Array, Frame)):
+        return columns
+    for feature in features:
+        what = _called(table, feature)
+        column = table.column(feature)
+        if library(column) == "pandas" and str(column.dtype) == "category":
+            columns[feature] = _of_pandas(column, what)
+            continue
+        if library(column) in ("pyarrow", "polars"):
+            column = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+            column = np.fromiter(column, object, len(column))
+        columns[feature] = _plain(np.asarray(column), what)
+    return columns
 
 
 def _of_pandas(column: Any, what: str) -> NDArray[Any]:
     categories = _plain(np.asarray(column.cat.categories), what)
-    codes = column.cat.codes.to_numpy()
     if categories.dtype.kind != "O":
         categories = as_floats(categories, what).astype(np.float64)
     # Missing values have code -1, which selects the last place.
-    found = np.empty(len(categories) + 1, categories.dtype)
-    found[:-1] = categories
-    found[-1] = None if categories.dtype.kind == "O" else np.nan
-    taken: NDArray[Any] = found[codes]
+    found = np.append(categories, [None if categories.dtype.kind == "O" else np.nan])
+    taken: NDArray[Any] = found[column.cat.codes.to_numpy()]
     return taken
 
 
@@ -172,28 +154,18 @@ def _plain(values: NDArray[Any], what: str) -> NDArray[Any]:
     given = [None if is_absent(value) else value for value in values.tolist()]
     present = [value for value in given if value is not None]
     if all(isinstance(value, str) for value in present):
-        plain = np.empty(len(given), object)
-        plain[:] = given
-        return plain if present else np.full(len(given), np.nan)
-    odd = next((v for v in present if isinstance(v, str) or not _is_number(v)), None)
+        return np.array(given, object) if present else np.full(len(given), np.nan)
+    odd = next((value for value in present if not isinstance(value, _NUMBERS)), None)
     if odd is not None:
-        message = (
+        raise TypeError(
             f"{what}: got {shown(odd)} among categories, expected texts alone, or whole numbers"
         )
-        raise TypeError(message)
     return np.array([np.nan if value is None else value for value in given], np.float64)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating))
-
-
 def _codes(values: NDArray[Any], names: list[str]) -> NDArray[np.float64]:
-    places: Mapping[Any, float] = {name: float(at) for at, name in enumerate(names)}
-    unknown = float(len(names))
-    found: Iterable[float] = (
-        np.nan if value is None else places.get(value, unknown) for value in values.tolist()
-    )
+    places: dict[Any, float] = {None: np.nan} | {name: at for at, name in enumerate(names)}
+    found = (places.get(value, len(names)) for value in values.tolist())
     return np.fromiter(found, np.float64, len(values))
 
 
@@ -202,8 +174,8 @@ def _checked(values: NDArray[Any], what: str, missing: float | None) -> NDArray[
     wrong = ~(fits | np.isnan(values))
     if missing is not None:
         wrong &= values != missing
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
+    row = first_true(wrong)
+    if row is not None:
         message = (
             f"{what} holds categories: got {shown(float(values[row]))} in row {row}, expected whole "
             "numbers from 0 to 2^24, or texts"
@@ -216,9 +188,11 @@ def _replaced(table: Table, columns: dict[int, NDArray[Any]]) -> Table:
     """Return the table with some columns replaced."""
     if isinstance(table, Frame):
         own = [columns.get(at, column) for at, column in enumerate(table.columns)]
-        return Frame(own, table.names or [], table.num_rows) if columns else table
+        return Frame(own, table.labels or [], table.num_rows) if columns else table
     if isinstance(table, Array) and table.values.dtype.kind == "O" and columns:
         own = [columns.get(at, table.values[:, at]) for at in range(table.num_features)]
         floats = [as_floats(column, f"feature {at}") for at, column in enumerate(own)]
-        return Array(np.column_stack([column.astype(np.float64) for column in floats]), table.names)
+        return Array(
+            np.column_stack([column.astype(np.float64) for column in floats]), table.labels
+        )
     return table

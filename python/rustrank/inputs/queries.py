@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rustrank.errors import DataError, shown
+from rustrank.inputs.scalars import real
 from rustrank.inputs.vectors import (
     as_doubles,
     as_vector,
     check_length,
+    first_true,
     is_absent,
     library,
     with_none,
@@ -39,20 +41,24 @@ def as_queries(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[An
     return (codes, len(distinct)), distinct
 
 
+def query_codes(queries: Queries) -> NDArray[np.uint32] | NDArray[np.int64]:
+    """Return the number of the query of each row."""
+    return queries[0] if isinstance(queries, tuple) else np.repeat(np.arange(len(queries)), queries)
+
+
 def as_sizes(group: Any) -> NDArray[np.int64]:
     """Return the number of rows of each query."""
     sizes = as_vector(group, "group")
     if len(sizes) == 0:
         return np.empty(0, np.int64)
     if isinstance(sizes, np.ma.MaskedArray):
-        if np.ma.getmaskarray(sizes).any():
-            at = int(np.argmax(np.ma.getmaskarray(sizes)))
+        at = first_true(np.ma.getmaskarray(sizes))
+        if at is not None:
             message = f"group[{at}] is missing: expected a positive number of rows"
             raise DataError(message, code="group.size")
         sizes = sizes.data
     if sizes.dtype.kind not in "iu":
-        message = f"group: got {sizes.dtype}, expected whole numbers of rows"
-        raise TypeError(message)
+        raise TypeError(f"group: got {sizes.dtype}, expected whole numbers of rows")
     # What is too large for 64 bits is too large for any data.
     sizes = np.minimum(sizes, np.array(2**62, sizes.dtype)) if sizes.dtype.itemsize == 8 else sizes
     return np.require(sizes, np.int64, ["C", "A"])
@@ -66,7 +72,10 @@ def as_ids(qid: Any) -> NDArray[Any]:
     """
     listed = isinstance(qid, Sequence) and not isinstance(qid, (str, bytes))
     if not listed or library(qid) == "polars" or hasattr(qid, "__array__"):
-        return _without_mask(as_vector(qid, "qid"))
+        ids = as_vector(qid, "qid")
+        if not isinstance(ids, np.ma.MaskedArray):
+            return ids
+        return with_none(ids) if np.ma.getmaskarray(ids).any() else ids.data
     kinds = set(map(type, qid))
     if kinds and kinds <= {list, np.ndarray}:
         return as_vector(qid, "qid")
@@ -80,19 +89,7 @@ def as_ids(qid: Any) -> NDArray[Any]:
     numbers = len(kinds) == 1 and issubclass(next(iter(kinds)), (float, np.number, np.bool_, bool))
     if plain or numbers:
         return np.array(qid)
-    ids = np.empty(len(qid), object)
-    for row, one in enumerate(qid):
-        ids[row] = one
-    return ids
-
-
-def _without_mask(ids: NDArray[Any]) -> NDArray[Any]:
-    """Return a masked array as a plain one, with None for masked values."""
-    if not isinstance(ids, np.ma.MaskedArray):
-        return ids
-    if not np.ma.getmaskarray(ids).any():
-        return ids.data
-    return with_none(ids)
+    return np.fromiter(qid, object, len(qid))
 
 
 def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
@@ -109,9 +106,8 @@ def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
     heads = ids[starts]
     distinct, first, inverse = np.unique(heads, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    number = np.empty(len(order), np.uint32)
-    number[order] = np.arange(len(order), dtype=np.uint32)
-    lengths = np.diff(np.append(starts, len(ids)))
+    number = np.argsort(order).astype(np.uint32)
+    lengths = np.diff(starts, append=len(ids))
     return np.repeat(number[inverse], lengths), distinct[order]
 
 
@@ -122,19 +118,15 @@ def _group_objects(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]
             (numbers.setdefault(value, len(numbers)) for value in ids), np.uint32, len(ids)
         )
     except TypeError as error:
-        message = f"qid: got ids that cannot be compared ({error})"
-        raise TypeError(message) from error
+        raise TypeError(f"qid: got ids that cannot be compared ({error})") from error
     absent = np.array([is_absent(value) for value in numbers], bool)
     _refuse_missing(absent[codes])
-    distinct = np.empty(len(numbers), object)
-    for at, value in enumerate(numbers):
-        distinct[at] = value
-    return codes, distinct
+    return codes, np.fromiter(numbers, object, len(numbers))
 
 
 def _refuse_missing(missing: NDArray[np.bool_]) -> None:
-    if missing.any():
-        row = int(np.argmax(missing))
+    row = first_true(missing)
+    if row is not None:
         message = f"qid[{row}] is missing: expected an id for every row"
         raise DataError(message, code="qid.missing", row=row)
 
@@ -154,21 +146,11 @@ def as_query_weight(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | Non
         if key not in known:
             message = f"query_weight has a weight for query {shown(key)}, which is not in the data"
             raise DataError(message, code="weight", query=str(key))
-    return np.array([_weight_of(key, by_id) for key in known], np.float64)
-
-
-def _weight_of(key: Any, by_id: Mapping[Any, Any]) -> float:
-    if key not in by_id:
-        message = f"query_weight has no weight for query {key!r}"
-        raise DataError(message, code="weight", query=str(key))
-    value = by_id[key]
-    try:
-        if isinstance(value, (str, bytes)):
-            raise TypeError
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        message = f"query_weight of query {key!r}: got {shown(value)}, expected a number"
-        raise TypeError(message) from None
+    for key in known:
+        if key not in by_id:
+            message = f"query_weight has no weight for query {key!r}"
+            raise DataError(message, code="weight", query=str(key))
+    return np.array([real(f"query_weight of query {key!r}", by_id[key]) for key in known])
 
 
 def _by_index(weight: Any) -> dict[Any, Any] | None:

@@ -7,9 +7,13 @@ range is a `ParamError`. The core checks what only it knows, such as which gains
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from rustrank.errors import ParamError, ParamKindError, shown
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown, wrong_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container, Sequence
 
 #: As many threads as a pool may have.
 _MOST_THREADS = 1024
@@ -28,11 +32,6 @@ def whole(name: str, value: Any, low: int, high: int | None = None, otherwise: s
     if number < low or number > (2**63 - 1 if high is None else high):
         raise ParamError(message, code=name)
     return number
-
-
-def whole_or(default: int, name: str, value: Any, low: int, high: int | None = None) -> int:
-    """Take a whole number, or the default where None stands for it."""
-    return default if value is None else whole(name, value, low, high)
 
 
 def threads(value: Any, name: str = "num_threads") -> int | None:
@@ -54,24 +53,54 @@ def real(name: str, value: Any) -> float:
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        message = f"{name}: got {shown(value)}, expected a number"
-        raise ParamKindError(message, code=name) from None
+        raise wrong_kind(name, value, "a number") from None
 
 
 def text(name: str, value: Any) -> str:
     """Take a name."""
     if not isinstance(value, str):
-        message = f"{name}: got {shown(value)}, expected a name"
-        raise ParamKindError(message, code=name)
+        raise wrong_kind(name, value, "a name")
     return value
+
+
+def choice(
+    name: str, value: Any, known: Collection[str], code: str | None = None, of: str = "one of"
+) -> str:
+    """Take one of several names."""
+    if isinstance(value, str) and value in known:
+        return value
+    message = f"{name}: got {shown(value)}, expected {of} {', '.join(known)}"
+    kind = UnknownNameError if isinstance(value, str) else ParamKindError
+    raise kind(message, code=code or name)
 
 
 def flag(name: str, value: Any) -> bool:
     """Take True or False, and nothing that merely counts as such."""
     if not isinstance(value, bool):
-        message = f"{name}: got {shown(value)}, expected True or False"
-        raise ParamKindError(message, code=name)
+        raise wrong_kind(name, value, "True or False")
     return value
+
+
+def as_list(name: str, value: Any, expected: str, code: str | None = None) -> list[Any]:
+    """Take several values: any iterable but a text."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise wrong_kind(name, value, expected, code)
+    return list(value)
+
+
+def fields_of(
+    name: str, given: Any, known: Sequence[str], lengths: Container[int], expected: str
+) -> dict[str, Any]:
+    """Take named fields: a mapping, or a tuple of the first of them."""
+    if isinstance(given, (tuple, list)) and len(given) in lengths:
+        return dict(zip(known, given, strict=False))
+    if not isinstance(given, Mapping):
+        raise wrong_kind(name, given, expected)
+    for field in given:
+        if field not in known:
+            message = f"{name} has {shown(field)}: expected {', '.join(known)}"
+            raise UnknownNameError(message, code=name)
+    return dict(given)
 
 
 def as_augment(given: Any) -> tuple[float, int] | None:
@@ -86,8 +115,7 @@ def as_augment(given: Any) -> tuple[float, int] | None:
             fraction, copies = float(given[0]), operator.index(given[1])
             (_, _) = given
     except (TypeError, ValueError, LookupError):
-        message = f"augment: got {shown(given)}, expected (fraction, copies) such as (0.7, 5)"
-        raise ParamKindError(message, code="augment") from None
+        raise wrong_kind("augment", given, "(fraction, copies) such as (0.7, 5)") from None
     return fraction, whole("augment", copies, 1, 1024)
 
 

@@ -8,16 +8,18 @@ converted some rows at a time, so that there is never a second copy of the whole
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from difflib import get_close_matches
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rustrank.errors import DataError, ParamKindError, shown
-from rustrank.inputs.vectors import Column, as_floats, as_vector, library
+from rustrank.errors import DataError, UnknownNameError, shown, wrong_kind
+from rustrank.inputs.scalars import as_list, whole
+from rustrank.inputs.vectors import Column, as_floats, as_vector, library, to_numpy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,27 +32,42 @@ Block: TypeAlias = (
 _CELLS = 1 << 21
 
 
-class Table(Protocol):
+class Table(ABC):
     """A table of features, which can be read in blocks any number of times."""
 
-    num_rows: int
-    num_features: int
-    names: list[str] | None
+    def __init__(self, num_rows: int, num_features: int, labels: Sequence[Any] | None) -> None:
+        self.num_rows, self.num_features = num_rows, num_features
+        #: What the columns are called, and that as text.
+        self.labels = None if labels is None else list(labels)
+        self.names = None if labels is None else [str(label) for label in labels]
 
     def blocks(self) -> Iterator[Block]:
-        """Yield all rows in order."""
+        """Yield all rows in order, in blocks that the extension reads."""
+        whole = self.whole()
+        if whole is not None:
+            yield whole
+            return
+        step = max(1, _CELLS // max(1, self.num_features))
+        for start in range(0, self.num_rows, step):
+            yield self.block(slice(start, min(start + step, self.num_rows)))
 
     def whole(self) -> Block | None:
         """Return all rows as one block if that needs no copy, else None."""
+        return None
 
-    def reordered(self, order: list[int]) -> Table:
-        """Return the same columns in another order."""
+    @abstractmethod
+    def block(self, rows: slice) -> Block:
+        """Return some rows as a block."""
 
+    @abstractmethod
+    def column(self, feature: int) -> Any:
+        """Return a column as it is."""
 
-def _rows_at_a_time(num_rows: int, num_features: int) -> Iterator[slice]:
-    step = max(1, _CELLS // max(1, num_features))
-    for start in range(0, num_rows, step):
-        yield slice(start, min(start + step, num_rows))
+    def take(self, features: list[int]) -> Table:
+        """Return the table of some features, which have names, in this order."""
+        labels = self.labels or []
+        columns = [self.column(at) for at in features]
+        return Frame(columns, [labels[at] for at in features], self.num_rows)
 
 
 def as_block(table: Table) -> Block:
@@ -67,30 +84,20 @@ def in_one_piece(table: Table) -> Block:
     return np.ascontiguousarray(np.concatenate(blocks) if blocks else np.empty((0, 0)))
 
 
-@dataclass
-class Array:
+class Array(Table):
     """A numpy array."""
 
-    values: NDArray[Any]
-    names: list[str] | None = None
+    def __init__(self, values: NDArray[Any], labels: Sequence[Any] | None = None) -> None:
+        if values.ndim != 2:
+            raise TypeError(f"X has {values.ndim} dimensions, expected 2: docs by features")
+        if values.dtype.kind not in "fbiuO":
+            raise TypeError(f"X: got an array of {values.dtype}, expected numbers")
+        super().__init__(values.shape[0], values.shape[1], labels)
+        self.values = values
 
-    def __post_init__(self) -> None:
-        if self.values.ndim != 2:
-            message = f"X has {self.values.ndim} dimensions, expected 2: docs by features"
-            raise TypeError(message)
-        if self.values.dtype.kind not in "fbiuO":
-            message = f"X: got an array of {self.values.dtype}, expected numbers"
-            raise TypeError(message)
-        self.num_rows, self.num_features = self.values.shape
-
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows in blocks that the extension reads."""
-        whole = self.whole()
-        if whole is not None:
-            yield whole
-            return
-        for rows in _rows_at_a_time(self.num_rows, self.num_features):
-            yield as_floats(self.values[rows], "X")
+    def block(self, rows: slice) -> Block:
+        """Return some rows as a block."""
+        return as_floats(self.values[rows], "X")
 
     def whole(self) -> Block | None:
         """Return all rows as one block without a copy, or None where that needs one."""
@@ -100,134 +107,94 @@ class Array:
         contiguous = values.flags.c_contiguous or values.flags.f_contiguous
         return values if native and plain and contiguous else None
 
-    def reordered(self, order: list[int]) -> Table:
-        """Return the table with its features in another order."""
-        names = self.names and [self.names[at] for at in order]
-        return Array(self.values[:, order], names)
+    def column(self, feature: int) -> Any:
+        """Return a column as it is."""
+        return self.values[:, feature]
 
 
-@dataclass
-class _Sparse:
+class _Sparse(Table):
     """A scipy sparse matrix or array; cells that are not stored are 0."""
 
-    values: Any
-    names: list[str] | None = None
+    def __init__(self, values: Any) -> None:
+        if len(values.shape) != 2:
+            raise TypeError(f"X has {len(values.shape)} dimensions, expected 2")
+        self.values = _checked_sparse(values)
+        super().__init__(self.values.shape[0], self.values.shape[1], None)
 
-    def __post_init__(self) -> None:
-        if len(self.values.shape) != 2:
-            message = f"X has {len(self.values.shape)} dimensions, expected 2"
-            raise TypeError(message)
-        self.values = _checked_sparse(self.values)
-        self.num_rows, self.num_features = self.values.shape
+    def block(self, rows: slice) -> Block:
+        """Return some rows as a block."""
+        return as_floats(self.values[rows].toarray(), "X")
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows in blocks that the extension reads."""
-        for rows in _rows_at_a_time(self.num_rows, self.num_features):
-            yield as_floats(self.values[rows].toarray(), "X")
-
-    def whole(self) -> Block | None:
-        """Return all rows as one block without a copy, or None where that needs one."""
-        return None
-
-    def reordered(self, order: list[int]) -> Table:
-        """Return the table with its features in another order."""
-        return _Sparse(self.values[:, order], self.names)
+    def column(self, feature: int) -> Any:
+        """Return a column as it is."""
+        return self.values[:, feature]
 
 
 def _checked_sparse(X: Any) -> Any:
-    """Return the matrix in CSR format, after checking its indices, which scipy does not."""
+    """Return the matrix in CSR format, after a check of its indices."""
     try:
         if X.format in ("csr", "csc", "bsr"):
             # The check modifies the matrix object, so it runs on another one with the same arrays.
             X = type(X)((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
             X.check_format(full_check=True)
         elif X.format == "coo":
+            # A new one checks its indices.
             X = type(X)((X.data, (X.row, X.col)), shape=X.shape, copy=False)
-            ends = [
-                (at.min(), at.max(), n)
-                for at, n in zip((X.row, X.col), X.shape, strict=True)
-                if len(at)
-            ]
-            if any(low < 0 or high >= n for low, high, n in ends):
-                message = "indices must lie inside of its shape"
-                raise ValueError(message)
         return X.tocsr()
     except (ValueError, IndexError, TypeError) as error:
-        message = f"X is a damaged sparse matrix: {error}"
-        raise DataError(message, code="sparse") from error
+        raise DataError(f"X is a damaged sparse matrix: {error}", code="sparse") from error
 
 
-class Frame:
+class Frame(Table):
     """A table of named columns: pandas, polars or Arrow, or a mapping from names to columns."""
 
-    def __init__(self, columns: Sequence[Any], names: Sequence[Any], num_rows: int) -> None:
+    def __init__(self, columns: Sequence[Any], labels: Sequence[Any], num_rows: int) -> None:
+        super().__init__(num_rows, len(columns), labels)
         self.columns = columns
-        self.names: list[str] | None = [str(name) for name in names]
-        self.num_rows = num_rows
-        self.num_features = len(columns)
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield the rows in blocks that the extension reads."""
-        names = self.names or []
-        for rows in _rows_at_a_time(self.num_rows, self.num_features):
-            yield [
-                _column(column, rows, name)
-                for column, name in zip(self.columns, names, strict=True)
-            ]
+    def block(self, rows: slice) -> Block:
+        """Return some rows as a block."""
+        columns = zip(self.columns, self.names or (), strict=True)
+        return [_column(column, rows, f"column {shown(name)}") for column, name in columns]
 
-    def whole(self) -> Block | None:
-        """Return all rows as one block without a copy, or None where that needs one."""
-        return None
-
-    def reordered(self, order: list[int]) -> Table:
-        """Return the table with its features in another order."""
-        names = self.names or []
-        return Frame([self.columns[at] for at in order], [names[at] for at in order], self.num_rows)
+    def column(self, feature: int) -> Any:
+        """Return a column as it is."""
+        return self.columns[feature]
 
 
-def _column(column: Any, rows: slice, name: str) -> Column:
+def _column(column: Any, rows: slice, what: str) -> Column:
     """Return some rows of a column, without a copy if they are floats."""
-    what = f"column {shown(name)}"
-    if library(column) not in ("polars", "pyarrow"):
-        values = column[rows] if isinstance(column, np.ndarray) else _of_pandas(column, rows, what)
-        return as_floats(values, what)
+    if library(column) == "pandas":
+        return as_floats(_of_pandas(column.iloc[rows], what), what)
+    if isinstance(column, np.ndarray):
+        return as_floats(column[rows], what)
     kind = column.dtype if library(column) == "polars" else column.type
     if str(kind) in ("Int128", "UInt128"):  # Some versions of polars panic on these.
-        message = f"{what}: got {kind}, expected numbers"
-        raise TypeError(message)
+        raise TypeError(f"{what}: got {kind}, expected numbers")
     try:
-        if library(column) == "polars":
-            values = column[rows].to_numpy()
-        else:
-            part = column.slice(rows.start, rows.stop - rows.start)
-            whole = not hasattr(part, "chunks")
-            values = part.to_numpy(zero_copy_only=False) if whole else part.to_numpy()
+        values = to_numpy(column[rows])
     except Exception as error:  # Each library raises its own errors for unsupported types.
-        message = f"{what}: got {kind}, expected numbers ({error})"
-        raise TypeError(message) from error
+        raise TypeError(f"{what}: got {kind}, expected numbers ({error})") from error
     return as_floats(values, what)
 
 
-def _of_pandas(column: Any, rows: slice, what: str) -> NDArray[Any]:
-    part = column.iloc[rows]
-    if str(part.dtype) == "category":
-        message = f"{what}: got categories, expected numbers; encode them first"
-        raise TypeError(message)
-    values: NDArray[Any]
-    if not isinstance(part.dtype, np.dtype) and part.hasnans:
-        try:
-            values = part.to_numpy(dtype=np.float64, na_value=math.nan)
-        except (TypeError, ValueError) as error:
-            message = f"{what}: got {part.dtype}, expected numbers ({error})"
-            raise TypeError(message) from error
-        return values
-    values = part.to_numpy()
+def _of_pandas(column: Any, what: str) -> NDArray[Any]:
+    if str(column.dtype) == "category":
+        raise TypeError(f"{what}: got categories, expected numbers; encode them first")
+    if isinstance(column.dtype, np.dtype) or not column.hasnans:
+        return to_numpy(column)
+    try:
+        values: NDArray[Any] = column.to_numpy(dtype=np.float64, na_value=math.nan)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what}: got {column.dtype}, expected numbers ({error})") from error
     return values
 
 
 def as_table(X: Any) -> Table:
     """Return any kind of table as a `Table`."""
     of = library(X)
+    if isinstance(X, Table):
+        return X
     if of in ("pandas", "polars"):
         return _from_frame(X)
     if of == "pyarrow" and hasattr(X, "column_names"):
@@ -244,45 +211,37 @@ def as_table(X: Any) -> Table:
     try:
         values = np.asarray(X)
     except (TypeError, ValueError) as error:
-        message = f"X cannot be read as a table of numbers: {error}"
-        raise TypeError(message) from error
+        raise TypeError(f"X cannot be read as a table of numbers: {error}") from error
     if values.ndim == 0:
-        message = f"X: got {shown(X)}, expected a table: docs by features"
-        raise TypeError(message)
+        raise TypeError(f"X: got {shown(X)}, expected a table: docs by features")
     return Array(values)
 
 
 def _refuse_other_things(X: Any) -> None:
     """Raise an error with a hint for paths and objects of this library."""
     if isinstance(X, (str, bytes, PathLike)):
-        parquet = str(X).endswith(".parquet")
-        reader = "Dataset.from_parquet" if parquet else "Dataset.from_letor"
-        message = f"X: got {shown(X)}, expected a table; {reader} reads a file"
-        raise TypeError(message)
+        reader = f"Dataset.from_{'parquet' if str(X).endswith('.parquet') else 'letor'}"
+        raise TypeError(f"X: got {shown(X)}, expected a table; {reader} reads a file")
     if library(X) == "rustrank":
         hint = "; a Ranking has its table in .X" if hasattr(X, "X") else ""
-        message = f"X: got a {type(X).__name__}, expected a table of raw features{hint}"
-        raise TypeError(message)
+        raise TypeError(f"X: got a {type(X).__name__}, expected a table of raw features{hint}")
 
 
 def _from_frame(X: Any) -> Table:
     """Return a DataFrame of pandas or polars as a table; other objects of these are an error."""
     kind = f"{library(X)} {type(X).__name__}"
     if type(X).__name__ == "LazyFrame":
-        message = f"X is a {kind}, expected a DataFrame; collect() it first"
-        raise TypeError(message)
+        raise TypeError(f"X is a {kind}, expected a DataFrame; collect() it first")
     if not hasattr(X, "columns"):
-        message = f"X is a {kind}: one column, expected a table; to_frame() makes it one"
-        raise TypeError(message)
+        raise TypeError(f"X is a {kind}: one column, expected a table; to_frame() makes it one")
     if library(X) == "polars":
         return Frame(X.get_columns(), X.columns, X.height)
     kinds = {str(dtype) for dtype in X.dtypes}
     if kinds in ({"float32"}, {"float64"}):
         values = X.to_numpy()
         if values.flags.c_contiguous or values.flags.f_contiguous:
-            return Array(values, [str(name) for name in X.columns])
-    columns = [X.iloc[:, i] for i in range(X.shape[1])]
-    return Frame(columns, X.columns, X.shape[0])
+            return Array(values, X.columns)
+    return Frame([X.iloc[:, at] for at in range(X.shape[1])], X.columns, X.shape[0])
 
 
 def _from_mapping(X: Mapping[Any, Any]) -> Table:
@@ -298,11 +257,11 @@ def _from_stream(X: Any) -> Table:
     """Return any other Arrow producer as a table, through pyarrow."""
     try:
         import pyarrow as pa
+
+        table = pa.table(X)
     except ImportError as error:
         message = f"X is a {type(X).__name__}: reading it needs pyarrow (rustrank[arrow])"
         raise TypeError(message) from error
-    try:
-        table = pa.table(X)
     except (TypeError, ValueError) as error:
         message = f"X: a {type(X).__name__} cannot be read as an Arrow table ({error})"
         raise TypeError(message) from error
@@ -313,25 +272,58 @@ def as_names(given: Any) -> list[str] | None:
     """Return names of features as a list of different strings, or raise an error."""
     if given is None:
         return None
-    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
-        message = f"feature_names: got {shown(given)}, expected a list of names"
-        raise ParamKindError(message, code="feature_names")
-    names = list(given)
+    names = as_list("feature_names", given, "a list of names")
     for number, name in enumerate(names):
         if not isinstance(name, str):
-            message = f"feature_names[{number}]: got {shown(name)}, expected a name"
-            raise ParamKindError(message, code="feature_names")
+            raise wrong_kind(f"feature_names[{number}]", name, "a name", "feature_names")
     # numpy strings become Python strings.
     names = [str(name) for name in names]
     check_different(names)
     return names
 
 
+def feature_number(option: str, key: Any, names: Sequence[str], highest: int) -> int:
+    """Return the number of a feature that an option gives by name or number."""
+    if not isinstance(key, str):
+        return whole(f"{option}: a feature", key, 0, highest, ", or a name")
+    if key in names:
+        return list(names).index(key)
+    near = get_close_matches(key, names, 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise UnknownNameError(f"{option}: there is no feature {shown(key)}{hint}", code=option)
+
+
 def check_different(names: list[str]) -> None:
     """Raise `DataError` if two features have the same name."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            message = f"two features have the name {shown(name)}"
-            raise DataError(message, code="features.names", feature=name)
-        seen.add(name)
+    if len(set(names)) < len(names):
+        name = next(name for at, name in enumerate(names) if name in names[:at])
+        message = f"two features have the name {shown(name)}"
+        raise DataError(message, code="features.names", feature=name)
+
+
+def check_same_names(
+    names: Sequence[str] | None, expected: Sequence[str] | None, of: str = ""
+) -> None:
+    """Raise `DataError` if as many features as expected have other names, or another order."""
+    if names is None or expected is None or len(names) != len(expected):
+        return
+    for number, (mine, theirs) in enumerate(zip(names, expected, strict=True)):
+        if mine != theirs:
+            message = f"feature {number}{of} has another name: got {mine!r}, expected {theirs!r}"
+            raise DataError(message, code="features.names", feature=mine)
+
+
+def check_same_features(
+    features: tuple[int, Sequence[str] | None],
+    expected: tuple[int, Sequence[str] | None],
+    what: str,
+    other: str,
+) -> None:
+    """Raise `DataError` unless the features, given by number and names, are those of another thing."""
+    (got, names), (wanted, theirs) = features, expected
+    if got != wanted:
+        message = (
+            f"{what} has another number of features than {other}: got {got}, expected {wanted}"
+        )
+        raise DataError(message, code="features")
+    check_same_names(names, theirs and theirs[:wanted], f" of {what}")

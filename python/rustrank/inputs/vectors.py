@@ -46,18 +46,12 @@ def as_floats(values: NDArray[Any], what: str) -> Column:
     kind = values.dtype.kind
     if kind not in "fbiuO":
         found = "text" if kind in "US" else str(values.dtype)
-        message = f"{what}: got {found}, expected numbers"
-        raise TypeError(message)
+        raise TypeError(f"{what}: got {found}, expected numbers")
+    dtype = np.float32 if values.dtype.type in NARROW else np.float64
     if isinstance(values, np.ma.MaskedArray):
-        mask = np.ma.getmaskarray(values)
-        if kind == "O":
-            values = with_none(values)
-        else:
-            dtype = np.float32 if values.dtype.type in NARROW else np.float64
-            values = np.where(mask, dtype(math.nan), values.data.astype(dtype))
+        values = with_none(values) if kind == "O" else np.ma.filled(values.astype(dtype), math.nan)
     if kind == "O":
         return _from_objects(values, what)
-    dtype = np.float32 if values.dtype.type in NARROW else np.float64
     # The extension reads aligned arrays only; a field of a structured array may not be.
     return np.require(values, dtype, ["C", "A"])
 
@@ -79,54 +73,48 @@ def _from_objects(values: NDArray[Any], what: str) -> Column:
     try:
         return np.ascontiguousarray(present, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        message = f"{what}: got objects that are not numbers ({error})"
-        raise TypeError(message) from error
+        raise TypeError(f"{what}: got objects that are not numbers ({error})") from error
     except OverflowError:
         message = f"{what}: a number is too large for a double"
         raise DataError(message, code="number.large") from None
 
 
+def to_numpy(values: Any) -> NDArray[Any]:
+    """Return a column of any library as a numpy array."""
+    array: NDArray[Any]
+    if library(values) == "pyarrow" and not hasattr(values, "chunks"):
+        array = values.to_numpy(zero_copy_only=False)
+    elif library(values) in ("pandas", "polars", "pyarrow") and hasattr(values, "to_numpy"):
+        array = values.to_numpy()
+    else:
+        array = np.asarray(values)
+    return array
+
+
 def as_vector(values: Any, name: str) -> NDArray[Any]:
     """Return a one-dimensional numpy array, which may be masked; a table of one column is accepted."""
-    array = _array_of(values, name)
+    is_ours = library(values) == "rustrank"
+    try:
+        # A dataset has a length, so numpy would treat it as a sequence.
+        masked = isinstance(values, np.ma.MaskedArray)
+        array = values if masked else np.empty(()) if is_ours else to_numpy(values)
+    except Exception as error:
+        raise TypeError(f"{name}: cannot be read as one column ({error})") from error
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 0:
-        has = (
-            {"Dataset": "labels", "Ranking": "y"}
-            if name == "y" and library(values) == "rustrank"
-            else {}
-        )
-        hint = (
-            f"; it has its labels in .{has[kind]}" if (kind := type(values).__name__) in has else ""
-        )
-        message = f"{name}: got {shown(values)}, expected an array of one dimension{hint}"
-        raise TypeError(message)
+        has = {"Dataset": "labels", "Ranking": "y"}.get(type(values).__name__)
+        hint = f"; it has its labels in .{has}" if is_ours and has and name == "y" else ""
+        raise TypeError(f"{name}: got {shown(values)}, expected an array of one dimension{hint}")
     if array.ndim != 1:
-        message = f"{name} has {array.ndim} dimensions, expected 1"
-        raise TypeError(message)
+        raise TypeError(f"{name} has {array.ndim} dimensions, expected 1")
     return array
 
 
-def _array_of(values: Any, name: str) -> NDArray[Any]:
-    if isinstance(values, np.ma.MaskedArray):
-        return values
-    if library(values) == "rustrank":
-        # A dataset has a length, so numpy would treat it as a sequence.
-        return np.empty(())
-    try:
-        if library(values) == "pyarrow":
-            whole = not hasattr(values, "chunks")
-            converted = values.to_numpy(zero_copy_only=False) if whole else values.to_numpy()
-        elif library(values) in ("polars", "pandas") and hasattr(values, "to_numpy"):
-            converted = values.to_numpy()
-        else:
-            converted = np.asarray(values)
-    except Exception as error:
-        message = f"{name}: cannot be read as one column ({error})"
-        raise TypeError(message) from error
-    array: NDArray[Any] = converted
-    return array
+def first_true(mask: NDArray[np.bool_]) -> int | None:
+    """Return the place of the first True of a mask, if there is one."""
+    places = np.flatnonzero(mask)
+    return int(places[0]) if len(places) else None
 
 
 def as_doubles(values: Any, name: str) -> NDArray[np.float64]:
@@ -137,7 +125,7 @@ def as_doubles(values: Any, name: str) -> NDArray[np.float64]:
 def as_scores(values: Any, name: str) -> NDArray[np.float64]:
     """Return scores as doubles; whole numbers that a double cannot hold, and would be tied, are an error."""
     vector = as_vector(values, name)
-    doubles = np.require(as_floats(vector, name), np.float64, ["C", "A"])
+    doubles = as_doubles(vector, name)
     # numpy may have converted a list of large whole numbers to doubles.
     given: Any = values if isinstance(values, Sequence) and vector.dtype.kind == "f" else vector
     if vector.dtype.kind == "f" and given is vector:
@@ -162,9 +150,8 @@ def as_labels(y: Any) -> NDArray[np.float32]:
     labels[overflown] = np.copysign(np.finfo(np.float32).max, doubles[overflown])
     # A tiny negative label must not round to zero, which is valid.
     labels[(doubles < 0) & (labels == 0)] = -np.finfo(np.float32).tiny
-    rounded = np.flatnonzero((doubles > _LARGEST_LABEL) & (labels <= _LARGEST_LABEL))
-    if len(rounded):
-        row = int(rounded[0])
+    row = first_true((doubles > _LARGEST_LABEL) & (labels <= _LARGEST_LABEL))
+    if row is not None:
         label = float(doubles[row])
         message = f"label[{row}] = {label!r} is too large: expected a finite number from 0 to 2^24"
         raise DataError(message, code="label.large", row=row)

@@ -10,15 +10,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import ParamError, ParamKindError, shown
-from rustrank.formatting import (
-    ResultMapping,
-    interval,
-    number,
-    p_value,
-    percent,
-    result_html,
-    result_text,
-)
+from rustrank.formatting import ResultMapping, Table, interval, number, p_value, percent
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import real
 from rustrank.inputs.vectors import as_labels, as_scores
@@ -29,7 +21,6 @@ from rustrank.metrics.evaluation import (
     MetricValue,
     judge,
     queries_of,
-    unknown_metric,
     warn_of_nothing,
 )
 from rustrank.plotting.results import plot_comparison
@@ -40,6 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Comparison", "MetricComparison", "compare"]
+
+#: The attributes of a comparison that are plain values.
+_PLAIN = ["difference", "level", "interval", "p_t", "p_randomisation", "wins", "ties", "losses"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,19 +127,21 @@ class MetricComparison:
         """Return a p-value as text; a dash if no query counts."""
         return p_value(math.nan if math.isnan(self.difference) else p)
 
+    def cells(self) -> list[str]:
+        """Return the difference, its interval, the p-values, wins, ties and losses as text."""
+        p_values = [self._shown_p(p) for p in (self.p_t, self.p_randomisation)]
+        counts = [f"{queries:,}" for queries in (self.wins, self.ties, self.losses)]
+        ends = interval(self.interval, "+")
+        return [number(self.difference, "+"), ends, *p_values, *counts]
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
         first, second = self.names
+        plain = {name: getattr(self, name) for name in _PLAIN}
         return {
             "means": {first: float(self.a), second: float(self.b)},
-            "difference": self.difference,
-            "level": self.level,
+            **plain,
             "interval": list(self.interval),
-            "p_t": self.p_t,
-            "p_randomisation": self.p_randomisation,
-            "wins": self.wins,
-            "ties": self.ties,
-            "losses": self.losses,
             "num_queries": self.a.num_queries,
             "num_skipped": int(np.isnan(self.per_query).sum()),
         }
@@ -164,10 +160,9 @@ class Comparison(ResultMapping[MetricComparison]):
         level: float = 0.95,
     ) -> Comparison:
         """Compare two evaluations of the same queries by the same metrics."""
-        return cls({name: _compared(names, a[name], b[name], drawing, level) for name in a})
+        return cls({name: compare_values(a[name], b[name], names, drawing, level) for name in a})
 
-    def _unknown(self, name: object) -> KeyError:
-        return unknown_metric(name, self)
+    _absent = Evaluation._absent
 
     @property
     def statements(self) -> list[str]:
@@ -178,30 +173,14 @@ class Comparison(ResultMapping[MetricComparison]):
         """Return plain numbers of each metric."""
         return {name: value.to_dict() for name, value in self.items()}
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self) -> list[Table]:
         one = next(iter(self.values()))
         head = ["metric", *one.names, "difference", f"{percent(one.level)} interval"]
         head += ["p (t)", "p (random)", "wins", "ties", "losses"]
         rows = [
-            [
-                name,
-                number(value.a),
-                number(value.b),
-                number(value.difference, "+"),
-                interval(value.interval, "+"),
-                value._shown_p(value.p_t),
-                value._shown_p(value.p_randomisation),
-                *(f"{count:,}" for count in (value.wins, value.ties, value.losses)),
-            ]
-            for name, value in self.items()
+            [name, number(value.a), number(value.b), *value.cells()] for name, value in self.items()
         ]
-        return head, rows
-
-    def __repr__(self) -> str:
-        return result_text(self._table(), self.statements)
-
-    def _repr_html_(self) -> str:
-        return result_html(self._table(), self.statements)
+        return [(head, rows)]
 
 
 def compare(
@@ -271,23 +250,29 @@ def compare(
     return Comparison.of(first, second, called, drawing, chance)
 
 
+def difference_cells(found: MetricComparison | None) -> list[str]:
+    """Return the cells of a table for a difference and its p-value; empty ones for None."""
+    if found is None:
+        return ["", ""]
+    return [number(found.difference, "+"), found._shown_p(found.p_randomisation)]
+
+
 def _two(names: Any) -> tuple[str, str]:
     called = () if isinstance(names, str) or not hasattr(names, "__iter__") else tuple(names)
-    if not called or not all(isinstance(name, str) for name in called):
+    are_texts = bool(called) and all(isinstance(name, str) for name in called)
+    if not are_texts or len(called) != 2:
         message = f"names: got {shown(names)}, expected two names"
-        raise ParamKindError(message, code="names")
-    if len(called) != 2:
-        message = f"names: got {shown(names)}, expected two names"
-        raise ParamError(message, code="names")
+        raise (ParamError if are_texts else ParamKindError)(message, code="names")
     if called[0] == called[1]:
         message = f"names: both are {called[0]!r}, expected two different ones"
         raise ParamError(message, code="names")
     return called[0], called[1]
 
 
-def _compared(
-    names: tuple[str, str], a: MetricValue, b: MetricValue, drawing: Drawing, level: float
+def compare_values(
+    a: MetricValue, b: MetricValue, names: tuple[str, str], drawing: Drawing, level: float = 0.95
 ) -> MetricComparison:
+    """Compare two rankings by their values of one metric."""
     differences = b.per_query - a.per_query
     differences.setflags(write=False)
     weight, threads = a.query_weight, drawing.num_threads

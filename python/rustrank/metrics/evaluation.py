@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +17,10 @@ from rustrank.errors import (
     ParamError,
     ParamKindError,
     RustrankWarning,
-    UnknownNameError,
     shown,
+    wrong_kind,
 )
-from rustrank.formatting import ResultMapping, count, interval, number
+from rustrank.formatting import ResultMapping, Table, count, interval, number
 from rustrank.inputs.queries import Queries, as_queries, as_query_weight
 from rustrank.inputs.scalars import real, text, threads, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
@@ -30,15 +32,6 @@ __all__ = ["Evaluation", "MetricValue", "evaluate"]
 
 #: Tables compute intervals, which take a moment, up to this number of queries.
 _QUICK = 20_000
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """The arguments of the extension's `evaluate`."""
-
-    scores: NDArray[np.float64]
-    labels: NDArray[np.float32]
-    queries: Queries
 
 
 @dataclass(frozen=True)
@@ -58,11 +51,11 @@ class Judging:
         cls,
         metrics: str | Sequence[str],
         gain: Any,
-        ties: str,
-        empty: str,
-        relevant_from: float,
-        max_label: float | None,
-        num_threads: int | None,
+        ties: str = "expected",
+        empty: str = "skip",
+        relevant_from: float = 1,
+        max_label: float | None = None,
+        num_threads: int | None = None,
     ) -> Judging:
         """Check the kinds of options; the core checks their values."""
         return cls(
@@ -85,13 +78,19 @@ class Drawing:
     num_threads: int | None
 
     @classmethod
-    def of(cls, resamples: int, seed: int, num_threads: int | None) -> Drawing:
+    def of(cls, resamples: int = 10_000, seed: int = 0, num_threads: int | None = None) -> Drawing:
         """Check the kinds of options; the core checks how many replicates there may be."""
         return cls(
             whole("resamples", resamples, 0),
             whole("seed", seed, 0, 2**64 - 1),
             threads(num_threads),
         )
+
+    def interval(self, value: MetricValue, level: float) -> tuple[float, float]:
+        """Return the bootstrap interval of a mean; NaN without replicates."""
+        if not self.resamples:
+            return math.nan, math.nan
+        return _rustrank.bootstrap(value.per_query, value.query_weight, level, self)
 
 
 class MetricValue(float):
@@ -118,7 +117,6 @@ class MetricValue(float):
     num_queries: int
     num_skipped: int
     _num_threads: int | None
-    _interval: tuple[float, float] | None
 
     def __new__(  # noqa: PYI034 - typing.Self came with CPython 3.11
         cls,
@@ -140,15 +138,12 @@ class MetricValue(float):
         made.num_queries = num_queries
         made.num_skipped = num_skipped
         made._num_threads = num_threads
-        made._interval = None
         return made
 
-    @property
+    @functools.cached_property
     def interval(self) -> tuple[float, float]:
         """The 95% bootstrap interval of the mean, computed on first use."""
-        if self._interval is None:
-            self._interval = self.bootstrap()
-        return self._interval
+        return self.bootstrap()
 
     def bootstrap(
         self, level: float = 0.95, resamples: int = 10_000, seed: int = 0
@@ -185,8 +180,7 @@ class MetricValue(float):
 class Evaluation(ResultMapping[MetricValue]):
     """The values of metrics by name, in the order of the request."""
 
-    def _unknown(self, name: object) -> KeyError:
-        return unknown_metric(name, self)
+    _absent = "there is no {} here", "metric.absent"
 
     @property
     def query_ids(self) -> NDArray[Any]:
@@ -226,25 +220,20 @@ class Evaluation(ResultMapping[MetricValue]):
             for name, value in self.items()
         }
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self) -> list[Table]:
         head = ["metric", "mean", "95% interval", "queries", "skipped"]
-        rows = [
-            [
-                name,
-                number(value),
-                _shown_interval(value),
-                f"{value.num_queries:,}",
-                f"{value.num_skipped:,}",
-            ]
-            for name, value in self.items()
-        ]
-        return head, rows
+        rows = []
+        for name, value in self.items():
+            is_quick = value.num_queries <= _QUICK or "interval" in vars(value)
+            ends = interval(value.interval) if is_quick else "see .interval"
+            counts = [f"{value.num_queries:,}", f"{value.num_skipped:,}"]
+            rows.append([name, number(value), ends, *counts])
+        return [(head, rows)]
 
 
-def unknown_metric(metric: object, present: Mapping[str, Any]) -> UnknownNameError:
-    """Return the error for a metric that was not computed."""
-    message = f"there is no {shown(metric)} here: expected one of {', '.join(present)}"
-    return UnknownNameError(message, code="metric.absent")
+def first_value(evaluation: Evaluation) -> MetricValue:
+    """Return the value of the first metric."""
+    return next(iter(evaluation.values()))
 
 
 def evaluate(
@@ -343,13 +332,10 @@ def judge(
 ) -> Evaluation:
     """Compute metrics of arrays that are already checked."""
     check_length(what, len(scores), len(labels), "rows")
-    values = _rustrank.evaluate(_Rows(scores, labels, queries[0]), judging)
-    return Evaluation(
-        {
-            name: MetricValue(name, per_query, queries[1], weight, judging.num_threads)
-            for name, per_query in values
-        }
-    )
+    ranked = SimpleNamespace(scores=scores, labels=labels, queries=queries[0])
+    values = _rustrank.evaluate(ranked, judging)
+    ids, threads = queries[1], judging.num_threads
+    return Evaluation({name: MetricValue(name, one, ids, weight, threads) for name, one in values})
 
 
 def queries_of(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[Any]]:
@@ -364,29 +350,25 @@ def warn_of_nothing(result: Evaluation) -> None:
     silent = [name for name, value in result.items() if math.isnan(value)]
     if not silent:
         return
-    some = any(result[name].num_skipped < result.num_queries for name in silent)
-    why = (
-        "the queries that are not skipped have weight 0"
-        if some
-        else f"nothing can be found in any of {count(result.num_queries, 'query', 'queries')} (no relevant "
-        'doc, or no two different labels); empty="zero" would count them'
-    )
+    why = "the queries that are not skipped have weight 0"
+    if all(result[name].num_skipped == result.num_queries for name in silent):
+        why = (
+            f"nothing can be found in any of {count(result.num_queries, 'query', 'queries')} (no relevant "
+            'doc, or no two different labels); empty="zero" would count them'
+        )
     message = f"the mean of {', '.join(silent)} is NaN: {why}"
     warnings.warn(message, RustrankWarning, stacklevel=3)
 
 
 def named_metrics(metrics: Any) -> list[str]:
     if not hasattr(metrics, "__iter__") or isinstance(metrics, (bytes, Mapping)):
-        message = f"metrics: got {shown(metrics)}, expected names such as 'ndcg@10'"
-        raise ParamKindError(message, code="metric.name")
+        raise wrong_kind("metrics", metrics, "names such as 'ndcg@10'", "metric.name")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:
         if not isinstance(name, str):
-            message = f"metrics: got {shown(name)}, expected a name such as 'ndcg@10'"
-            raise ParamKindError(message, code="metric.name")
+            raise wrong_kind("metrics", name, "a name such as 'ndcg@10'", "metric.name")
     if not names:
-        message = "metrics is empty: expected a name such as 'ndcg@10'"
-        raise ParamError(message, code="metric.name")
+        raise ParamError("metrics is empty: expected a name such as 'ndcg@10'", code="metric.name")
     return list(dict.fromkeys(map(str, names)))
 
 
@@ -407,9 +389,3 @@ def _gain(gain: Any) -> str | list[float]:
         gain = [gain[label] for label in range(len(gain))]
     table: list[float] = as_doubles(gain, "gain").tolist()
     return table
-
-
-def _shown_interval(value: MetricValue) -> str:
-    if value._interval is None and value.num_queries > _QUICK:
-        return "see .interval"
-    return interval(value.interval)

@@ -9,10 +9,10 @@ import numpy as np
 from rustrank.errors import DataError
 from rustrank.inputs.categories import Categories, numbered
 from rustrank.inputs.queries import as_queries
-from rustrank.inputs.tables import as_block, as_table
+from rustrank.inputs.tables import as_block, as_table, check_same_features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -28,9 +28,14 @@ def is_plain(X: Any) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
 
 
-def blocks(core: _rustrank.Booster, X: Any) -> Iterator[Any]:
-    """Yield raw features as the extension reads them: all at once where that needs no copy."""
-    yield from _table(core, X).blocks()
+def by_blocks(
+    core: _rustrank.Booster, X: Any, compute: Callable[[Any], NDArray[np.float64]], *of_row: int
+) -> NDArray[np.float64]:
+    """Return what is computed of raw features, block by block; a row's result has shape ``of_row``."""
+    parts = [compute(block) for block in _table(core, X).blocks()]
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty((0, *of_row))
 
 
 def of_queries(core: _rustrank.Booster, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
@@ -38,13 +43,6 @@ def of_queries(core: _rustrank.Booster, X: Any, qid: Any, group: Any) -> tuple[A
     table = _table(core, X)
     queries, _ = as_queries(qid, group, table.num_rows)
     return as_block(table), queries
-
-
-def joined(parts: list[NDArray[np.float64]], of_row: tuple[int, ...]) -> NDArray[np.float64]:
-    """Join the results of blocks; a row's result has the shape ``of_row``."""
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.empty((0, *of_row))
 
 
 def row(doc: Any, name: str) -> NDArray[Any]:
@@ -61,7 +59,8 @@ def row(doc: Any, name: str) -> NDArray[Any]:
 
 def _table(core: _rustrank.Booster, X: Any) -> Table:
     table = as_table(_as_rows(X))
-    _check(core, table)
+    expected = core.num_raw_features, core.feature_names
+    check_same_features((table.num_features, table.names), expected, "X", "the model")
     return numbered(table, Categories([], core.category_names()))
 
 
@@ -72,17 +71,3 @@ def _as_rows(X: Any) -> Any:
     if isinstance(X, (list, tuple)) and X and all(isinstance(x, (int, float)) for x in X):
         return [X]
     return X
-
-
-def _check(core: _rustrank.Booster, table: Table) -> None:
-    if table.num_features != core.num_raw_features:
-        message = (
-            "X has another number of features than the model: got "
-            f"{table.num_features}, expected {core.num_raw_features}"
-        )
-        raise DataError(message, code="features")
-    expected = core.feature_names
-    for number, (mine, theirs) in enumerate(zip(table.names or (), expected or (), strict=False)):
-        if mine != theirs:
-            message = f"feature {number} of X has another name: got {mine!r}, expected {theirs!r}"
-            raise DataError(message, code="features.names", feature=mine)

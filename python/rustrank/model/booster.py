@@ -10,19 +10,19 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset, as_dataset
-from rustrank.data.dataset_building import ReadOptions, numbered_names
-from rustrank.errors import ParamError, shown
+from rustrank.data.dataset_building import ReadOptions
+from rustrank.errors import wrong_value
 from rustrank.formatting import count
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge, warn_of_nothing
-from rustrank.model._model_input import blocks, is_plain, joined, of_queries, row
-from rustrank.model._refitting import refitting
-from rustrank.model._tree_text import nested, text_lines
-from rustrank.plotting.tree_layout import Picture, tree_picture
+from rustrank.model._description import DescribedModel
+from rustrank.model._model_input import by_blocks, is_plain, of_queries, row
+from rustrank.parameters.hints import check_objective, refuse_unknown
+from rustrank.parameters.schema import TRAININGS, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Booster"]
 
 
-class Booster:
+class Booster(DescribedModel):
     """A trained model: immutable, and safe to share between threads.
 
     `rustrank.train` makes one, `Booster.load` reads one. Two boosters are equal if
@@ -47,22 +47,18 @@ class Booster:
         ``history["valid"]["ndcg@10"][0]`` is that of the first. Not part of the model file.
     """
 
-    _core: _rustrank.Booster
-    best_round: int | None
+    best_round: int | None = None
     history: dict[str, dict[str, NDArray[np.float64]]]
-    _all: Booster | None
+    _all: Booster | None = None
 
     def __init__(self) -> None:
-        message = "a Booster is made by rustrank.train or Booster.load"
-        raise TypeError(message)
+        raise TypeError("a Booster is made by rustrank.train or Booster.load")
 
     @classmethod
     def _of(cls, core: _rustrank.Booster) -> Booster:
         made = cls.__new__(cls)
         made._core = core
-        made.best_round = None
         made.history = {}
-        made._all = None
         return made
 
     @classmethod
@@ -103,70 +99,6 @@ class Booster:
     @property
     def _names(self) -> list[str] | None:
         return self._core.feature_names
-
-    @property
-    def num_trees(self) -> int:
-        """The number of trees."""
-        return self._core.num_trees
-
-    @property
-    def num_rounds(self) -> int:
-        """The number of boosting rounds: trees, or trees of each class."""
-        return self._core.num_rounds
-
-    @property
-    def classes(self) -> NDArray[np.float64] | None:
-        """The labels of a McRank booster in rising order; None for other boosters."""
-        return self._core.classes
-
-    @property
-    def num_features(self) -> int:
-        """The number of features, ranks within queries included."""
-        return self._core.num_features
-
-    @property
-    def num_raw_features(self) -> int:
-        """The number of raw features: without the ranks within queries."""
-        return self._core.num_raw_features
-
-    @property
-    def query_ranks(self) -> bool:
-        """Whether the second half of the features are the ranks of the first within queries."""
-        return self._core.query_ranks
-
-    @property
-    def feature_names(self) -> list[str]:
-        """The names of the features; ``f0``, ``f1``, ... where the training set had none."""
-        return self._core.feature_names or numbered_names(self.num_features, self.query_ranks)
-
-    @property
-    def params(self) -> dict[str, str]:
-        """The parameters and the objective of training, as text."""
-        noted = self._core.attributes()
-        return {name: value for name, value in noted.items() if not name.startswith("categories.")}
-
-    @property
-    def position_bias(self) -> NDArray[np.float64] | None:
-        """The learned position bias: the log ratio of clicks at each position to the first one.
-
-        A position at which the same document is clicked half as often has about -0.69. None if the training
-        set had no positions. Training that continues from this booster starts with these values.
-
-        Examples
-        --------
-        >>> import rustrank as rr
-        >>> judged = rr.datasets.make_polynomial(num_queries=50, seed=1)
-        >>> log = rr.datasets.make_clicks(judged, sessions=20)
-        >>> train = rr.Dataset(log.X, log.y, qid=log.qid, position=log.position)
-        >>> seen = np.exp(rr.train(train, num_trees=50).position_bias)
-        >>> bool(seen[0] == 1.0 > seen[1] > seen[4])
-        True
-        """
-        note = self.params.get("position_bias")
-        if note is None:
-            return None
-        values = np.array(note.split(" "), np.float64)
-        return np.asarray(values - values[0])
 
     @property
     def all_rounds(self) -> Booster:
@@ -213,7 +145,9 @@ class Booster:
         """
         reading = ReadOptions(missing, infinite, num_threads)
         if isinstance(X, Dataset):
-            _refuse_queries(qid, group)
+            for name, given in {"qid": qid, "group": group}.items():
+                if given is not None:
+                    raise wrong_value(name, given, "none: a Dataset knows its queries")
             if X._base is None:
                 return self._core.score_dataset(X._core, reading.num_threads)
             return self._core.score_above(X._base._core, X._core, reading.num_threads)
@@ -223,8 +157,7 @@ class Booster:
         is_whole = is_plain(X) and X.shape[1] == self._core.num_raw_features
         if is_whole and not self._core.category_names():
             return self._core.score(X, reading)
-        parts = [self._core.score(block, reading) for block in blocks(self._core, X)]
-        return joined(parts, ())
+        return by_blocks(self._core, X, lambda block: self._core.score(block, reading))
 
     def probabilities(
         self,
@@ -248,9 +181,9 @@ class Booster:
             is the doc's score.
         """
         reading = ReadOptions(missing, infinite, num_threads)
-        parts = [self._core.probabilities(block, reading) for block in blocks(self._core, X)]
-        labels = self.classes
-        return joined(parts, (0 if labels is None else len(labels),))
+        of_row = 0 if self.classes is None else len(self.classes)
+        compute = self._core.probabilities
+        return by_blocks(self._core, X, lambda block: compute(block, reading), of_row)
 
     def with_gain(self, gain: Any) -> Booster:
         """Return a McRank booster with other gains of the classes, and so other scores.
@@ -304,8 +237,7 @@ class Booster:
         """
         if isinstance(X, Dataset) == (y is not None):
             hint = "a Dataset has its own" if y is not None else "only a Dataset has its own"
-            message = f"y: got {shown(y)}, expected the labels of X; {hint}"
-            raise ParamError(message, code="y")
+            raise wrong_value("y", y, f"the labels of X; {hint}")
         labels = X.labels if isinstance(X, Dataset) else y
         scores = self.score(
             X, qid=qid, group=group, missing=missing, infinite=infinite, num_threads=num_threads
@@ -316,23 +248,6 @@ class Booster:
             # An error if the Dataset has base scores: they are no part of what was calibrated.
             core.score_dataset(X._core, num_threads)
         return Booster._of(core)
-
-    @property
-    def path(self) -> list[tuple[int, float]]:
-        """The features of linear parts with their weights, in the order they were added.
-
-        For `LambdaBoost`, the feature and the step of each round.
-        """
-        features, weights = self._core.terms()
-        return list(zip(features.tolist(), weights.tolist(), strict=True))
-
-    @property
-    def coefficients(self) -> NDArray[np.float64]:
-        """The weight of each feature in linear parts: the sum over the `path`."""
-        features, weights = self._core.terms()
-        sums = np.zeros(self.num_features)
-        np.add.at(sums, features, weights)
-        return sums
 
     def explain(
         self,
@@ -364,8 +279,8 @@ class Booster:
         if qid is not None or group is not None:
             whole_table, queries = of_queries(self._core, X, qid, group)
             return self._core.explain(whole_table, reading, queries)
-        parts = [self._core.explain(block, reading, None) for block in blocks(self._core, X)]
-        return joined(parts, (self.num_features + 1,))
+        compute, of_row = self._core.explain, self.num_features + 1
+        return by_blocks(self._core, X, lambda block: compute(block, reading, None), of_row)
 
     def contrast(
         self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"
@@ -383,8 +298,9 @@ class Booster:
         missing, infinite
             As for `score`.
         """
-        (rows,) = blocks(self._core, np.stack([row(above, "above"), row(below, "below")]))
-        return self._core.contrast(rows, ReadOptions(missing, infinite, 1))
+        pair = np.stack([row(above, "above"), row(below, "below")])
+        reading = ReadOptions(missing, infinite, 1)
+        return by_blocks(self._core, pair, lambda rows: self._core.contrast(rows, reading))
 
     def evaluate(
         self,
@@ -519,11 +435,16 @@ class Booster:
         >>> bool(adapted.evaluate(docs)["ndcg@10"] > booster.evaluate(docs)["ndcg@10"])
         True
         """
-        options = dict(locals())
-        del options["self"], options["dataset"], options["of_objective"]
+        schema, given = TRAININGS["refit"], {**locals(), **of_objective}
         core = as_dataset(dataset, "dataset")._core
-        params = refitting(options, of_objective, self.params)
-        return Booster._of(self._core.refit(core, params))
+        losses = [name for name, one in schema.items() if one.group == "objective"]
+        refuse_unknown(of_objective, [*losses, "relevant_from"])
+        check_objective(objective)
+        if learning_rate is None:
+            default = schema["learning_rate"].default
+            given["learning_rate"] = float(self.params.get("learning_rate", default))
+        del given["self"], given["dataset"], given["of_objective"]
+        return Booster._of(self._core.refit(core, checked("refit", given)))
 
     def feature_importance(
         self,
@@ -553,44 +474,13 @@ class Booster:
             reduction, number = self._core.splits()
             return reduction if kind == "reduction" else number
         if kind != "permutation":
-            message = f"kind: got {shown(kind)}, expected 'reduction', 'count' or 'permutation'"
-            raise ParamError(message, code="kind")
+            raise wrong_value("kind", kind, "'reduction', 'count' or 'permutation'")
         permuted = as_dataset(dataset, "dataset")
         judging = Judging.of(
             text("metric", metric), gain, "expected", "skip", relevant_from, max_label, num_threads
         )
         drawn = whole("seed", seed, 0, 2**64 - 1)
         return self._core.permutation_importance(permuted._core, judging, drawn)
-
-    def dump(self) -> dict[str, Any]:
-        """Return all trees as nested dictionaries, which `json` can write."""
-        return {
-            "num_features": self.num_features,
-            "feature_names": self.feature_names,
-            "intercept": self._core.intercept,
-            "params": self.params,
-            "trees": [self._nested(number) for number in range(self.num_trees)],
-        }
-
-    def dump_text(self) -> str:
-        """Return all trees as indented text."""
-        lines = [f"{self!r}", f"intercept {self._core.intercept!r}"]
-        for number, tree in enumerate(self.dump()["trees"]):
-            lines.append(f"tree {number}")
-            lines += text_lines(tree, self.feature_names, 1)
-        return "\n".join(lines) + "\n"
-
-    def draw_tree(self, number: int) -> Picture:
-        """Return a drawing of a tree as SVG, which notebooks display.
-
-        The root is on the left. Documents at or below a threshold go up; missing values follow the thick
-        line. Leaves show their values and numbers of training documents.
-        """
-        at = whole("number", number, 0, self.num_trees - 1)
-        return tree_picture(self._nested(at), self.feature_names, f"tree {at} of {self.num_trees}")
-
-    def _nested(self, number: int) -> dict[str, Any]:
-        return nested(self._core, number)
 
     def __repr__(self) -> str:
         """Summarise the model in one line."""
@@ -617,19 +507,5 @@ class Booster:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (self.to_text(), self.history, self.best_round)
-
-
-def _unpickled(
-    text: str, history: Mapping[str, dict[str, NDArray[np.float64]]], best_round: int | None
-) -> Booster:
-    made = Booster.from_text(text)
-    made.history, made.best_round = dict(history), best_round
-    return made
-
-
-def _refuse_queries(qid: Any, group: Any) -> None:
-    for name, given in {"qid": qid, "group": group}.items():
-        if given is not None:
-            message = f"{name}: got {shown(given)}, expected none: a Dataset knows its queries"
-            raise ParamError(message, code=name)
+        state = {"history": self.history, "best_round": self.best_round}
+        return Booster.from_text, (self.to_text(),), state

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import ParamError, shown
+from rustrank.errors import wrong_value
 from rustrank.inputs.scalars import real, whole
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_optimum
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    _Weights: TypeAlias = NDArray[np.float64]
 
 __all__ = ["LocalOptimum", "local_optimum"]
 
@@ -71,10 +75,8 @@ class LocalOptimum:
         low, high = rose / count, 1.0
         for _ in range(60):
             middle = (low + high) / 2
-            if _at_most(rose, count, middle) > 1 - confidence:
-                low = middle
-            else:
-                high = middle
+            is_low = _at_most(rose, count, middle) > 1 - confidence
+            low, high = (middle, high) if is_low else (low, middle)
         return high
 
     @property
@@ -162,19 +164,14 @@ def local_optimum(
     directions, steps = whole("directions", directions, 1), whole("steps", steps, 1)
     most = whole("most_weights", most_weights, 0)
     if not 0 < real("distance", distance) < math.inf:
-        message = f"distance: got {shown(distance)}, expected a number above 0"
-        raise ParamError(message, code="distance")
-    model = _movable(booster, X, num_threads)
+        raise wrong_value("distance", distance, "a number above 0")
+    weights, score = _movable(booster, X, num_threads)
+    options: dict[str, Any] = {"metrics": [metric], "num_threads": num_threads}
 
-    def value(weights: NDArray[np.float64]) -> float:
-        scores = model.score(weights)
-        judged = evaluate(
-            scores, y, qid=qid, group=group, metrics=[metric], num_threads=num_threads
-        )
-        return float(judged[metric])
+    def value(weights: _Weights) -> float:
+        return float(evaluate(score(weights), y, qid=qid, group=group, **options)[metric])
 
     rng = np.random.default_rng(whole("seed", seed, 0))
-    weights = model.weights
     reach = distance * float(np.linalg.norm(weights))
     offsets = reach * np.concatenate([np.arange(-steps, 0), np.arange(1, steps + 1)]) / steps
     chosen = np.arange(len(weights))
@@ -194,47 +191,26 @@ def local_optimum(
     return LocalOptimum(metric, start, weights, chosen, offsets, curves, reach, changes)
 
 
-class _Movable(Protocol):
-    weights: NDArray[np.float64]
+def _movable(
+    booster: Any, X: Any, num_threads: int | None
+) -> tuple[_Weights, Callable[[_Weights], _Weights]]:
+    """Return weights of a model, and the function that scores all docs by other weights.
 
-    def score(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores of all docs by other weights."""
-
-
-class _Net:
-    """A net, whose weights are its own."""
-
-    def __init__(self, booster: Booster, X: Any, num_threads: int | None) -> None:
-        self._booster, self._X, self._threads = booster, X, num_threads
-        self.weights = _rustrank.net_weights(booster._core).astype(np.float64)
-
-    def score(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        core = _rustrank.with_net_weights(self._booster._core, weights.astype(np.float32))
-        return Booster._of(core).score(self._X, num_threads=self._threads)
-
-
-class _Trees:
-    """Trees, each multiplied by a weight; whatever else the model has stays."""
-
-    def __init__(self, booster: Booster, X: Any, num_threads: int | None) -> None:
-        def upto(count: int) -> NDArray[np.float64]:
-            return booster.truncate(count).score(X, num_threads=num_threads)
-
-        sums = np.array([upto(count) for count in range(booster.num_trees + 1)])
-        self._rest, self._terms = sums[0], np.diff(sums, axis=0)
-        self.weights = np.ones(booster.num_trees)
-
-    def score(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self._rest + weights @ self._terms)
-
-
-def _movable(booster: Any, X: Any, num_threads: int | None) -> _Movable:
+    They are the weights of a net; or factors of trees, where whatever else the model has stays.
+    """
     if not isinstance(booster, Booster):
-        message = f"booster: got {shown(booster)}, expected a Booster"
-        raise ParamError(message, code="booster")
+        raise wrong_value("booster", booster, "a Booster")
     if booster.num_trees:
-        return _Trees(booster, X, num_threads)
-    return _Net(booster, X, num_threads)
+        truncated = (booster.truncate(count) for count in range(booster.num_trees + 1))
+        sums = np.array([one.score(X, num_threads=num_threads) for one in truncated])
+        terms = np.diff(sums, axis=0)
+        return np.ones(booster.num_trees), lambda weights: np.asarray(sums[0] + weights @ terms)
+
+    def score(weights: _Weights) -> NDArray[np.float64]:
+        core = _rustrank.with_net_weights(booster._core, weights.astype(np.float32))
+        return Booster._of(core).score(X, num_threads=num_threads)
+
+    return _rustrank.net_weights(booster._core).astype(np.float64), score
 
 
 def _at_most(rose: int, count: int, share: float) -> float:

@@ -1,14 +1,104 @@
-"""Mixtures: the weighted sum of the scores of several boosters, as one booster."""
+"""Mixtures: normalised scores of several boosters and their weighted sum, as one booster."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from rustrank import _rustrank
-from rustrank.model._normalisation import as_boosters, as_normalisations, as_weights
+from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
+from rustrank.inputs.scalars import as_list, real
+from rustrank.inputs.vectors import as_doubles
 from rustrank.model.booster import Booster
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
 __all__ = ["mix"]
+
+#: A normalisation as the extension reads it: a name, or a mean and a scale.
+Normalising: TypeAlias = str | tuple[float, float]
+
+_NAMES = ("logistic", "query", "query_range", "query_top")
+
+
+def as_boosters(given: Any, name: str) -> list[Booster]:
+    """Return a list of boosters, at least one."""
+    boosters = as_list(name, given, "a list of boosters")
+    for at, one in enumerate(boosters):
+        if not isinstance(one, Booster):
+            raise wrong_kind(f"{name}[{at}]", one, "a booster", name)
+    if not boosters:
+        raise ParamError(f"{name}: got none, expected a booster at least", code=name)
+    return boosters
+
+
+def as_normalisations(normalise: Any, count: int, scores: Any) -> list[Normalising]:
+    """Return the normalisation of each of ``count`` rankers."""
+    if normalise is None or isinstance(normalise, str):
+        each = [normalise] * count
+    else:
+        each = as_list("normalise", normalise, "a name, or one for each ranker")
+    if len(each) != count:
+        message = f"normalise: got {len(each)}, expected one for each of {count} rankers"
+        raise ParamError(message, code="normalise")
+    of_set = [None] * count if scores is None else list(scores)
+    if len(of_set) != count:
+        message = f"scores: got {len(of_set)} arrays, expected one for each of {count} rankers"
+        raise DataError(message, code="stack.scores")
+    return [
+        _normalising(one, own, at) for at, (one, own) in enumerate(zip(each, of_set, strict=True))
+    ]
+
+
+def _normalising(one: Any, scores: Any, at: int) -> Normalising:
+    if one is None:
+        return "as-is"
+    if isinstance(one, tuple) and len(one) == 2:
+        mean, scale = real("mean", one[0]), real("scale", one[1])
+        if not math.isfinite(mean) or not 0.0 < scale < math.inf:
+            raise wrong_value("normalise", (mean, scale), "finite numbers, the scale above 0")
+        return mean, scale
+    if one == "set":
+        if scores is None:
+            message = (
+                f"normalise[{at}]: got 'set' without scores, expected scores= with what each "
+                "ranker says of the docs of a set"
+            )
+            raise ParamError(message, code="normalise")
+        return mean_and_deviation(as_doubles(scores, f"scores[{at}]"))
+    if one in _NAMES:
+        return str(one)
+    names = ", ".join(map(repr, ("set", *_NAMES)))
+    raise wrong_value("normalise", one, f"None, {names}, or (mean, scale)")
+
+
+def mean_and_deviation(scores: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the mean and standard deviation of scores, the same for any order of rows.
+
+    The deviation of equal scores is returned as 1, so that they become 0.
+    """
+    if len(scores) == 0 or not np.isfinite(scores).all():
+        message = "scores: got none or some that are not finite, expected finite numbers"
+        raise DataError(message, code="stack.scores")
+    mean = math.fsum(scores) / len(scores)
+    deviation = math.sqrt(math.fsum((scores - mean) ** 2) / len(scores))
+    return mean, deviation if deviation > 0.0 else 1.0
+
+
+def as_weights(weights: Any, count: int) -> Sequence[float]:
+    """Return a weight for each of ``count`` boosters; by default equal weights that sum to 1."""
+    if weights is None:
+        return [1.0 / count] * count
+    taken: list[float] = as_doubles(weights, "weights").tolist()
+    if len(taken) != count:
+        message = f"weights: got {len(taken)}, expected one for each of {count} boosters"
+        raise ParamError(message, code="weights")
+    return taken
 
 
 def mix(

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import DataError, ParamError, ParamKindError, shown
+from rustrank.errors import DataError, ParamError, wrong_kind
 from rustrank.inputs.queries import as_queries
-from rustrank.inputs.scalars import flag
+from rustrank.inputs.scalars import as_list, flag
 from rustrank.inputs.tables import as_table, in_one_piece
 from rustrank.inputs.vectors import as_doubles, check_length
-from rustrank.model._normalisation import Normalising, as_boosters, as_normalisations
 from rustrank.model.booster import Booster
+from rustrank.model.mixture import Normalising, as_boosters, as_normalisations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,14 +80,11 @@ class Stacking:
         normalise: Any = None,
         scores: Any = None,
     ) -> None:
-        if isinstance(rankers, Mapping):
-            names = [str(name) for name in rankers]
-            rankers = list(rankers.values())
-        else:
-            names = []
-        self.rankers = as_boosters(rankers, "rankers")
+        named = isinstance(rankers, Mapping)
+        self.rankers = as_boosters(list(rankers.values()) if named else rankers, "rankers")
         self.own = flag("own", own)
-        self._names = names or [f"ranker{at}" for at in range(len(self.rankers))]
+        numbered = (f"ranker{at}" for at in range(len(self.rankers)))
+        self._names = list(map(str, rankers) if named else numbered)
         self._normalisations = as_normalisations(normalise, len(self.rankers), scores)
         self._features = _as_features(features, len(self.rankers))
         raw = {ranker.num_raw_features for ranker in self.rankers}
@@ -176,8 +173,7 @@ class Stacking:
             One that was trained on a `table`.
         """
         if not isinstance(outer, Booster):
-            message = f"outer: got {shown(outer)}, expected a booster"
-            raise ParamKindError(message, code="outer")
+            raise wrong_kind("outer", outer, "a booster")
         cores = [ranker._core for ranker in self.rankers]
         planned = _StackingPlan(self._normalisations, self._features, self.own, outer._core)
         return Booster._of(_rustrank.Booster.stack(cores, planned))
@@ -189,19 +185,13 @@ class Stacking:
 
 def _as_features(given: Any, rankers: int) -> list[tuple[int, str]]:
     """Take features as pairs of a ranker's number and a name; the core knows the names."""
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
-        message = f"features: got {shown(given)}, expected a list such as ['max', 'mean']"
-        raise ParamKindError(message, code="features")
-    listed = list(given)
+    listed = as_list("features", given, "a list such as ['max', 'mean']")
+    names = [one for one in listed if not isinstance(one, tuple)]
     pairs = [one for one in listed if isinstance(one, tuple)]
-    for ranker in range(rankers):
-        pairs += [(ranker, one) for one in listed if not isinstance(one, tuple)]
+    pairs += [(ranker, name) for ranker in range(rankers) for name in names]
     for pair in pairs:
         if len(pair) != 2 or type(pair[0]) is not int or not isinstance(pair[1], str):
-            message = (
-                f"features: got {shown(pair)}, expected a name, or a ranker's number and a name"
-            )
-            raise ParamKindError(message, code="features")
+            raise wrong_kind("features", pair, "a name, or a ranker's number and a name")
         if not 0 <= pair[0] < rankers:
             message = f"features: got ranker {pair[0]}, expected 0 to {rankers - 1}"
             raise ParamError(message, code="features")

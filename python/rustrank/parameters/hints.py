@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
 from rustrank.errors import UnknownNameError
-from rustrank.parameters.schema import OBJECTIVES, RENAMED, TRAININGS
+from rustrank.parameters.schema import OBJECTIVES, OF_ESTIMATORS, TRAININGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = ["OBJECTIVES", "check_objective", "hint", "refuse_unknown"]
 
-_OF_ESTIMATORS = {ours: name for name, ours in RENAMED.items()}
 #: Our names, of `rustrank.train` and of estimators, by what others say.
 _HERE = {
-    theirs: [one.name, _OF_ESTIMATORS.get(one.name, one.name)]
+    theirs: [one.name, OF_ESTIMATORS.get(one.name, one.name)]
     for one in TRAININGS["train"].values()
     for theirs in (*one.elsewhere, one.name)
 } | {theirs: ["max_bins"] for theirs in ("max_bin", "border_count")}
@@ -50,6 +49,10 @@ def hint(name: str, known: Sequence[str]) -> str:
         return f"here it is called {ours}"
     if name in _OF_DATA:
         return f"it is an option of rr.Dataset: {_OF_DATA[name]}"
+    return _nearest(name, known)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, 1)
     return f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
 
@@ -66,12 +69,6 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
 def check_objective(name: Any) -> None:
     """Name an objective that there is not, and the one that was meant."""
     if isinstance(name, str) and name not in (*OBJECTIVES, _OF_PAPERS):
-        message = f"unknown objective {name!r}; {_objective_hint(name)}"
-        raise UnknownNameError(message, code="objective")
-
-
-def _objective_hint(name: str) -> str:
-    if name in _LOSSES:
-        return f"here it is called {_LOSSES[name]}"
-    near = get_close_matches(name, OBJECTIVES, 1)
-    return f"did you mean {near[0]}?" if near else f"expected one of {', '.join(OBJECTIVES)}"
+        ours = _LOSSES.get(name)
+        hint = f"here it is called {ours}" if ours else _nearest(name, OBJECTIVES)
+        raise UnknownNameError(f"unknown objective {name!r}; {hint}", code="objective")

@@ -8,15 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.dataset import Dataset, as_dataset, is_booster
-from rustrank.errors import DataError, ParamError, ParamKindError, UnknownNameError, shown
+from rustrank.data.dataset import Dataset, as_dataset
+from rustrank.data.dataset_building import is_booster
+from rustrank.errors import (
+    DataError,
+    ParamError,
+    ParamKindError,
+    UnknownNameError,
+    shown,
+    wrong_kind,
+    wrong_value,
+)
 from rustrank.inputs.scalars import text, whole
-from rustrank.parameters._callables import Loss, Measurement, name_of
+from rustrank.inputs.tables import check_same_names
+from rustrank.inputs.vectors import as_doubles, first_true
 from rustrank.parameters._constraints import Limits
 from rustrank.parameters.hints import check_objective
 from rustrank.parameters.schema import checked, with_preset
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
     from rustrank import _rustrank
 
 _MOST = 2**32 - 1
@@ -41,77 +55,159 @@ class EarlyStopping:
     valid: str | None = None
 
 
-@dataclass(frozen=True)
 class Preferences:
-    """Rows that are better, rows that are worse, probabilities and weights."""
+    """Rows that are better, rows that are worse, probabilities and weights; the last two may be left out."""
 
-    better: list[int]
-    worse: list[int]
-    probability: list[float]
-    weight: list[float]
+    def __init__(self, given: Any) -> None:
+        try:
+            table = np.asarray(given, np.float64)
+        except (TypeError, ValueError) as error:
+            message = f"preferences cannot be read as a table of numbers: {error}"
+            raise ParamKindError(message, code="preferences") from None
+        if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
+            message = (
+                f"preferences: got an array of shape {table.shape}, expected rows of (better, "
+                "worse), and perhaps a probability and a weight"
+            )
+            raise ParamError(message, code="preferences")
+        rows = table[:, :2]
+        at = first_true(~((rows >= 0) & (rows <= _MOST) & (rows == np.floor(rows))).all(1))
+        if at is not None:
+            pair = rows[at].tolist()
+            raise wrong_value(f"preferences[{at}]", pair, "two row numbers", "preferences")
+        self.better, self.worse = rows.T.astype(np.int64).tolist()
+        self.probability, self.weight, *_ = table.T[2:].tolist() + [[1.0] * len(table)] * 2
 
 
-@dataclass(frozen=True)
 class Patience:
     """When to end early, with places of the set and the metric."""
 
-    rounds: int
-    set: int
-    metric: int
+    def __init__(self, given: Any, sets: list[str], metrics: list[str | Measurement]) -> None:
+        rule = given if isinstance(given, EarlyStopping) else EarlyStopping(given)
+        self.rounds = whole("early_stopping", rule.rounds, 1, 2**31, ", or None")
+        if not sets or not metrics:
+            message = "early_stopping needs a validation set and a metric: pass valid="
+            raise ParamError(message, code="early_stopping")
+        self.set = _place("valid", rule.valid, sets)
+        self.metric = _place("metric", rule.metric, _names_of(metrics))
+
+
+def _place(what: str, name: str | None, known: list[str]) -> int:
+    if name is not None and name not in known:
+        message = (
+            f"early_stopping looks at {what} {shown(name)}: expected one of {', '.join(known)}"
+        )
+        raise UnknownNameError(message, code="early_stopping")
+    return 0 if name is None else known.index(name)
 
 
 @dataclass(frozen=True)
-class Named:
-    """A function and its name."""
+class _Written:
+    """A loss or a metric that people wrote: wrapped so that what it returns is checked.
 
-    name: str
-    function: Any
+    The compiled half calls it for one query at a time, with arrays of their own: scores, labels, the
+    rows of the docs in the caller's order, and the number of the query. What it raises goes through.
+    """
+
+    given: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        """What the function is called, or the class of an object that can be called."""
+        return str(getattr(self.given, "__name__", None) or type(self.given).__name__)
 
 
 @dataclass(frozen=True)
+class Loss(_Written):
+    """A function ``(scores, labels, rows) -> (grad, hess)``."""
+
+    query_ids: NDArray[Any]
+
+    def function(
+        self,
+        scores: NDArray[np.float64],
+        labels: NDArray[np.float32],
+        rows: NDArray[np.uint32],
+        query: int,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return gradients and hessians that training can use."""
+        given, of = self.given(scores, labels, rows), self.query_ids[query]
+        try:
+            grad, hess = given
+        except (TypeError, ValueError):
+            message = f"{self.name} returned {shown(given)} (query {of}): expected (grad, hess)"
+            raise DataError(message, code="gradient", query=str(of)) from None
+        return (
+            self._checked(grad, "grad", rows, of, -np.inf),
+            self._checked(hess, "hess", rows, of, 0.0),
+        )
+
+    def _checked(
+        self, values: Any, what: str, rows: NDArray[np.uint32], query: Any, least: float
+    ) -> NDArray[np.float64]:
+        name = f"{what} of {self.name}"
+        array = as_doubles(values, name)
+        if len(array) != len(rows):
+            message = (
+                f"{name} has the wrong length (query {query}): got {len(array)}, expected "
+                f"{len(rows)}, the number of docs"
+            )
+            raise DataError(message, code="gradient.length", query=str(query))
+        at = first_true(~np.isfinite(array) | (array < least))
+        if at is not None:
+            value = "NaN" if np.isnan(array[at]) else repr(float(array[at]))
+            message = (
+                f"{name}[{at}] is {value} (row {rows[at]}, query {query}): expected a finite number"
+                f"{' >= 0' if least == 0 else ''}"
+            )
+            raise DataError(message, code="gradient", row=int(rows[at]), query=str(query))
+        return array
+
+
+@dataclass(frozen=True)
+class Measurement(_Written):
+    """A function ``(scores, labels) -> float``; larger is better, NaN leaves the query out."""
+
+    def function(
+        self,
+        scores: NDArray[np.float64],
+        labels: NDArray[np.float32],
+        rows: NDArray[np.uint32],  # noqa: ARG002 - losses need them, and both are called alike
+        query: int,
+    ) -> float:
+        """Return the value of a query."""
+        given = self.given(scores, labels)
+        try:
+            return float(given)
+        except (TypeError, ValueError):
+            message = f"{self.name} returned {shown(given)} (query {query}): expected a number"
+            raise DataError(message, code="metric.value", query=str(query)) from None
+
+
 class Plan:
-    """Everything but the training set."""
+    """Everything but the training set: what only this half understands of the options, checked."""
 
-    params: dict[str, Any]
-    limits: Limits
-    function: Named | None
-    preferences: Preferences | None
-    valid: list[tuple[str, _rustrank.Dataset]]
-    metrics: list[str | Named]
-    patience: Patience | None
-    base: _rustrank.Booster | None
-    is_scored: bool
-    checkpoint: _rustrank.Booster | None
-
-    @classmethod
-    def of(
-        cls,
-        dataset: Dataset,
-        options: Mapping[str, Any],
-        checkpoint: _rustrank.Booster | None,
-    ) -> Plan:
-        """Check what only this half understands of all options of `train`."""
-        objective, params = options["objective"], dict(options)
-        metrics = _metrics(options["metric"])
+    def __init__(
+        self, dataset: Dataset, options: Mapping[str, Any], checkpoint: _rustrank.Booster | None
+    ) -> None:
+        objective, augment, self.params = options["objective"], options["augment"], dict(options)
+        self.metrics = _metrics(options["metric"])
         valid = _valid(options["valid"], dataset)
-        function = None
+        self.valid = [(name, given._core) for name, given in valid.items()]
+        self.function = None
         if callable(objective):
-            if options["augment"] is not None:
+            if augment is not None:
                 message = "augment: a function sees whole queries only; leave it None"
                 raise ParamError(message, code="augment")
-            function = Named(name_of(objective), Loss(objective, dataset.query_ids))
-            del params["objective"]
-        return cls(
-            params,
-            Limits.of(options, dataset),
-            function,
-            preferences_of(options["preferences"], objective, options["augment"]),
-            [(name, given._core) for name, given in valid.items()],
-            metrics,
-            _patience(options["early_stopping"], list(valid), metrics),
-            *_base(options["base"], {"the training set": dataset, **valid}),
-            checkpoint,
-        )
+            self.function = Loss(objective, dataset.query_ids)
+            del self.params["objective"]
+        self.limits = Limits(options, dataset)
+        self.preferences = preferences_of(options["preferences"], objective, augment)
+        rule = options["early_stopping"]
+        self.patience = None if rule is None else Patience(rule, list(valid), self.metrics)
+        sets = {"the training set": dataset, **valid}
+        self.base, self.is_scored = _base(options["base"], sets)
+        self.checkpoint = checkpoint
 
 
 def train_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,119 +228,58 @@ def preferences_of(given: Any, objective: Any, augment: Any = None) -> Preferenc
         message = f"preferences need objective='ranknet': got {shown(objective)}"
         raise ParamError(message, code="preferences")
     if augment is not None:
-        message = f"augment: got {shown(augment)}, expected none: preferences are of pairs"
-        raise ParamError(message, code="augment")
-    try:
-        table = np.asarray(given, np.float64)
-    except (TypeError, ValueError) as error:
-        message = f"preferences cannot be read as a table of numbers: {error}"
-        raise ParamKindError(message, code="preferences") from None
-    if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
-        message = (
-            f"preferences: got an array of shape {table.shape}, expected rows of (better, worse), "
-            "and perhaps a probability and a weight"
-        )
-        raise ParamError(message, code="preferences")
-    rows = table[:, :2]
-    wrong = np.flatnonzero(~((rows >= 0) & (rows <= _MOST) & (rows == np.floor(rows))).all(1))
-    if len(wrong):
-        at = int(wrong[0])
-        message = f"preferences[{at}]: got {rows[at].tolist()}, expected two row numbers"
-        raise ParamError(message, code="preferences")
-    whole_rows = rows.astype(np.int64)
-    more = [column.tolist() for column in table.T[2:]] + [[1.0] * len(table)] * 2
-    return Preferences(whole_rows[:, 0].tolist(), whole_rows[:, 1].tolist(), more[0], more[1])
+        raise wrong_value("augment", augment, "none: preferences are of pairs")
+    return Preferences(given)
 
 
-def _metrics(given: Any) -> list[str | Named]:
+def _metrics(given: Any) -> list[str | Measurement]:
     many = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
-    metrics: list[str | Named] = []
+    metrics: list[str | Measurement] = []
     for metric in given if many else [given]:
         if isinstance(metric, str):
             metrics.append(str(metric))
         elif callable(metric):
-            metrics.append(Named(name_of(metric), Measurement(metric)))
+            metrics.append(Measurement(metric))
         else:
-            message = (
-                f"metric: got {shown(metric)}, expected a name such as 'ndcg@10' or a function "
-                "(scores, labels) -> float"
-            )
-            raise ParamKindError(message, code="metric")
-    names = [_name(metric) for metric in metrics]
+            expected = "a name such as 'ndcg@10' or a function (scores, labels) -> float"
+            raise wrong_kind("metric", metric, expected)
+    names = _names_of(metrics)
     for name in names:
         if names.count(name) > 1:
-            message = f"metric: two are called {name}"
-            raise ParamError(message, code="metric")
+            raise ParamError(f"metric: two are called {name}", code="metric")
     return metrics
 
 
-def _name(metric: str | Named) -> str:
-    return metric if isinstance(metric, str) else metric.name
+def _names_of(metrics: Sequence[str | Measurement]) -> list[str]:
+    return [metric if isinstance(metric, str) else metric.name for metric in metrics]
 
 
 def _valid(given: Any, dataset: Dataset) -> dict[str, Dataset]:
     if given is None:
         return {}
-    if isinstance(given, Dataset):
-        named = {"valid": given}
-    elif isinstance(given, Mapping):
+    if isinstance(given, Mapping):
         named = {text("valid", name): value for name, value in given.items()}
     elif isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
         named = {f"valid_{at}": value for at, value in enumerate(given)}
     else:
         named = {"valid": given}
     for name, value in named.items():
-        check_same_names(as_dataset(value, name)._names, dataset._names, name)
+        check_same_names(as_dataset(value, name)._names, dataset._names, f" of {name}")
     return named
-
-
-def check_same_names(names: list[str] | None, expected: list[str] | None, what: str) -> None:
-    """Refuse features that have other names, or another order, than those of the training set."""
-    if names is None or expected is None or len(names) != len(expected):
-        return
-    for number, (mine, theirs) in enumerate(zip(names, expected, strict=True)):
-        if mine != theirs:
-            message = (
-                f"feature {number} of {what} has another name: got {mine!r}, expected {theirs!r}"
-            )
-            raise DataError(message, code="features.names", feature=mine)
-
-
-def _patience(given: Any, sets: list[str], metrics: list[str | Named]) -> Patience | None:
-    if given is None:
-        return None
-    rule = given if isinstance(given, EarlyStopping) else EarlyStopping(given)
-    rounds = whole("early_stopping", rule.rounds, 1, 2**31, ", or None")
-    if not sets or not metrics:
-        message = "early_stopping needs a validation set and a metric: pass valid="
-        raise ParamError(message, code="early_stopping")
-    places = []
-    names = [_name(metric) for metric in metrics]
-    for what, name, known in (("valid", rule.valid, sets), ("metric", rule.metric, names)):
-        if name is not None and name not in known:
-            message = (
-                f"early_stopping looks at {what} {shown(name)}: expected one of {', '.join(known)}"
-            )
-            raise UnknownNameError(message, code="early_stopping")
-        places.append(0 if name is None else known.index(name))
-    return Patience(rounds, places[0], places[1])
 
 
 def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | None, bool]:
     """Return what training goes on from, and whether the datasets have its scores."""
     if given is not None and not is_booster(given):
-        message = f"base: got {shown(given)}, expected a Booster"
-        raise ParamKindError(message, code="base")
+        raise wrong_kind("base", given, "a Booster")
     scored = {name: dataset._base for name, dataset in sets.items()}
-    own = scored["the training set"]
-    if not any(scored.values()):
-        return (None, False) if given is None else (given._core, False)
-    base = own if given is None else given
-    for name, theirs in scored.items():
+    base = scored["the training set"] if given is None else given
+    is_scored = any(scored.values())
+    for name, theirs in scored.items() if is_scored else ():
         if theirs is None or (theirs is not base and theirs != base):
             message = (
                 f"base: {name} was made with {'no' if theirs is None else 'another'} base; make "
                 "the training set with base=, and the others like= it"
             )
             raise ParamError(message, code="base")
-    return (None if base is None else base._core), True
+    return (None if base is None else base._core), is_scored

@@ -16,10 +16,12 @@ from rustrank import _rustrank
 from rustrank.errors import ParamError, UnknownNameError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
 #: What is called otherwise in estimators, as in scikit-learn.
 RENAMED = {"n_estimators": "num_trees", "n_jobs": "num_threads", "random_state": "seed"}
+#: The names in estimators of what is called otherwise there.
+OF_ESTIMATORS = {ours: name for name, ours in RENAMED.items()}
 
 
 _HUGE = 2**31
@@ -75,11 +77,7 @@ class Parameter:
         # The largest that the machine can hold is no bound that anyone meets.
         if high is None or high >= _HUGE:
             return least
-        return (
-            f"{least}, up to {_shown(high)}"
-            if self.range["is_above"]
-            else f"{least} to {_shown(high)}"
-        )
+        return f"{least}{', up' if self.range['is_above'] else ''} to {_shown(high)}"
 
     @property
     def summary(self) -> str:
@@ -145,12 +143,18 @@ def signature_of(parameters: Mapping[str, Any]) -> inspect.Signature:
 
 
 def options_of(
-    training: str, of_loss: Iterable[str], renamed: Mapping[str, str] = RENAMED
+    training: str,
+    taken: Iterable[str],
+    renamed: Mapping[str, str] = RENAMED,
+    left_out: Container[str] = ("objective",),
 ) -> dict[str, Any]:
-    """Return the options of an estimator with their defaults: its names for those of a training."""
-    names, taken = {inner: name for name, inner in renamed.items()}, set(of_loss)
+    """Return the options of an estimator with their defaults: its names for those of a training.
+
+    Of the groups that are ``left_out``, only those are its options that are ``taken``.
+    """
+    names, taken = {inner: name for name, inner in renamed.items()}, set(taken)
     return {
         names.get(one.name, one.name): one.default
         for one in TRAININGS[training].values()
-        if one.group != "objective" or one.name in taken
+        if one.group not in left_out or one.name in taken
     }

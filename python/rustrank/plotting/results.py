@@ -14,16 +14,16 @@ from rustrank.plotting.style import (
     NEUTRAL,
     SECOND,
     WORSE,
-    legend_above,
+    draw_intervals,
+    finish,
     looks,
     new_axes,
     plain,
-    tidy,
 )
 
 if TYPE_CHECKING:
     from rustrank.adaptation.adaptation import Adaptation
-    from rustrank.combining.combiner import Combiner, Curve
+    from rustrank.combining.combiner import Combiner
     from rustrank.ensembles.ensemble import EnsembleTables
     from rustrank.estimators.lambdaboost import LambdaBoost
     from rustrank.metrics.comparison import MetricComparison
@@ -41,68 +41,52 @@ _BARS = 2000
 def plot_combiner(combiner: Combiner, ax: Any = None) -> Any:
     """Draw a fitted combiner: a curve over alpha, or the way of its weights."""
     axes = new_axes() if ax is None else ax
-    if combiner.curve is None:
-        _plot_way(combiner, axes)
-    else:
-        _plot_sweep(combiner, combiner.curve, axes)
-    axes.set_ylabel(combiner.value.name)
-    tidy(axes)
+    is_sweep = combiner.curve is not None
+    chosen: Any = combiner.chosen
+    lines: tuple[Any, Any] = combiner.history, combiner.held_out_history
+    x_label = "change of the weights"
+    if is_sweep:
+        chosen, lines = combiner.alpha, (combiner.curve, combiner.held_out_curve)
+        x_label = _sweep_axis(combiner, axes)
+    axes.axvline(chosen, color=NEUTRAL, linewidth=1)
+    for name, color, line, value in (
+        ("fitted", FIRST, lines[0], combiner.value),
+        ("held out", SECOND, lines[1], combiner.held_out),
+    ):
+        if line is None or value is None:
+            continue
+        look = {"color": color, "linewidth": 1.4, "label": f"{name}, {number(value)}"}
+        if is_sweep:
+            # The corners of a line of steps.
+            x = np.column_stack((line.start, line.end)).ravel()
+            axes.plot(x, np.repeat(line.value, 2), **look)
+        else:
+            axes.plot(np.arange(len(line)), line, drawstyle="steps-post", **look)
+        # A dot, since the best interval may be narrower than any line.
+        axes.plot([chosen], [value if is_sweep else line[chosen]], "o", color=color, markersize=6)
     # Room for the legend above what is drawn.
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.05 * (high - low))
-    legend_above(axes)
-    return axes
+    return finish(axes, x_label, combiner.value.name, legend=2)
 
 
-def _plot_sweep(combiner: Combiner, curve: Curve, axes: Any) -> None:
+def _sweep_axis(combiner: Combiner, axes: Any) -> str:
+    """Draw the best interval of alpha, and return the label of its axis."""
     low, high = combiner.interval or (0.0, 0.0)
-    alpha = combiner.alpha
     label = f"best interval, {low:.6g} to {high:.6g}"
     axes.axvspan(low, high, color=FIRST, alpha=FAINT, linewidth=0, label=label)
-    axes.axvline(alpha, color=NEUTRAL, linewidth=1)
-    axes.plot(*_line(curve), color=FIRST, linewidth=1.4, label=f"fitted, {number(combiner.value)}")
-    # A dot, since the best interval may be narrower than any line.
-    axes.plot([alpha], [combiner.value], "o", color=FIRST, markersize=6)
-    theirs, held_out = combiner.held_out_curve, combiner.held_out
-    if theirs is not None and held_out is not None:
-        label = f"held out, {number(held_out)}"
-        axes.plot(*_line(theirs), color=SECOND, linewidth=1.4, label=label)
-        axes.plot([alpha], [held_out], "o", color=SECOND, markersize=6)
     first, second = combiner.names
     start, end = combiner._options.alphas or (0.0, 1.0)
     if start > 0 and end / start > _WIDE:
         axes.set_xscale("log")
     axes.set_xlim(start, end)
     share = "(1 - alpha) * " if combiner._options.alphas is None else ""
-    axes.set_xlabel(f"alpha, where the score is  {share}{first} + alpha * {second}")
-
-
-def _line(curve: Curve) -> tuple[Any, Any]:
-    """Return the corners of a line of steps."""
-    return np.column_stack((curve.start, curve.end)).ravel(), np.repeat(curve.value, 2)
-
-
-def _plot_way(combiner: Combiner, axes: Any) -> None:
-    steps = np.arange(len(combiner.history))
-    chosen = combiner.chosen
-    ways = [(combiner.history, combiner.value, FIRST, "fitted")]
-    theirs, held_out = combiner.held_out_history, combiner.held_out
-    if theirs is not None and held_out is not None:
-        ways.append((theirs, held_out, SECOND, "held out"))
-    for history, value, color, name in ways:
-        label = f"{name}, {number(value)}"
-        axes.plot(steps, history, color=color, linewidth=1.4, drawstyle="steps-post", label=label)
-        axes.plot([chosen], [history[chosen]], "o", color=color, markersize=6)
-    axes.axvline(chosen, color=NEUTRAL, linewidth=1)
-    axes.set_xlabel("change of the weights")
+    return f"alpha, where the score is  {share}{first} + alpha * {second}"
 
 
 def plot_optimum(found: LocalOptimum, ax: Any = None) -> Any:
     """Draw a metric along single weights, and how it changes along random directions."""
-    if ax is None:
-        from matplotlib import pyplot as plt
-
-        _, ax = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    ax = new_axes(10, 4, columns=2) if ax is None else ax
     along, around = ax
     offsets = np.insert(found.offsets, len(found.offsets) // 2, 0.0)
     for curve in found.curves:
@@ -110,14 +94,11 @@ def plot_optimum(found: LocalOptimum, ax: Any = None) -> Any:
         along.plot(offsets, values, color=FIRST, linewidth=0.8, alpha=0.5)
     along.axvline(0, color=NEUTRAL, linewidth=1)
     along.axhline(found.value, color=NEUTRAL, linewidth=1)
-    along.set_xlabel(f"change of one weight, {len(found.curves)} weights")
-    along.set_ylabel(found.metric)
+    finish(along, f"change of one weight, {len(found.curves)} weights", found.metric)
     around.hist(found.changes, bins=40, color=FIRST)
     around.axvline(0, color=SECOND, linewidth=1.4)
-    around.set_xlabel(f"change of {found.metric} along {len(found.changes)} random directions")
     around.set_title(f"rises along {found.share_of_ascents:.1%}", fontsize="medium")
-    for axes in ax:
-        tidy(axes)
+    finish(around, f"change of {found.metric} along {len(found.changes)} random directions")
     return ax
 
 
@@ -126,21 +107,14 @@ def plot_adaptation(adaptation: Adaptation, ax: Any = None) -> Any:
     recipes = list(adaptation.boosters)
     axes = new_axes() if ax is None else ax
     places = np.arange(len(recipes))[::-1]
-    colors = (FIRST, SECOND)
     for at, (name, values) in enumerate(adaptation.values.items()):
         shift = 0.12 * (1 - 2 * at) if len(adaptation.values) > 1 else 0.0
-        means = np.array([float(values[recipe]) for recipe in recipes])
-        ends = np.array([values[recipe].bootstrap(adaptation.level) for recipe in recipes])
-        bars = np.abs(ends.T - means)
-        axes.errorbar(
-            means, places + shift, xerr=bars, fmt="o", color=colors[at], markersize=5, label=name
-        )
-        axes.axvline(means[0], color=colors[at], linewidth=0.8, linestyle=":")
+        color, shown = (FIRST, SECOND)[at], [values[recipe] for recipe in recipes]
+        look = {"fmt": "o", "color": color, "label": name}
+        draw_intervals(axes, shown, places + shift, adaptation.level, **look)
+        axes.axvline(float(shown[0]), color=color, linewidth=0.8, linestyle=":")
     axes.set_yticks(places, recipes)
-    axes.set_xlabel(f"{adaptation.metric}; dotted: {recipes[0]}")
-    tidy(axes, "x")
-    legend_above(axes)
-    return axes
+    return finish(axes, f"{adaptation.metric}; dotted: {recipes[0]}", grid="x", legend=2)
 
 
 def plot_path(ranker: LambdaBoost, ax: Any = None) -> Any:
@@ -153,21 +127,15 @@ def plot_path(ranker: LambdaBoost, ax: Any = None) -> Any:
         weights[at + 1 :, features.index(feature)] += weight
     heaviest = set(np.argsort(-np.abs(weights[-1]))[:8].tolist())
     named = looks(len(heaviest))
-    shown: dict[str, Any]
     for at, feature in enumerate(features):
+        how: dict[str, Any] = {"color": NEUTRAL, "alpha": FAINT, "zorder": 1}
         if at in heaviest:
-            look = next(named)
-            shown = {"color": look.color, "linestyle": look.dashes, "label": plain(names[feature])}
-        else:
-            shown = {"color": NEUTRAL, "alpha": FAINT}
-        axes.plot(weights[:, at], linewidth=1.2, zorder=2 if at in heaviest else 1, **shown)
+            how = {**next(named).line, "label": plain(names[feature]), "zorder": 2}
+        axes.plot(weights[:, at], linewidth=1.2, **how)
     if ranker.best_round is not None:
         axes.axvline(ranker.best_round, color=NEUTRAL, linewidth=1, linestyle=":")
-    tidy(axes)
-    axes.set_xlabel("round")
-    axes.set_ylabel("weight")
     axes.legend(frameon=False, fontsize="small")
-    return axes
+    return finish(axes, "round", "weight")
 
 
 def plot_comparison(compared: MetricComparison, ax: Any = None) -> Any:
@@ -195,14 +163,11 @@ def plot_comparison(compared: MetricComparison, ax: Any = None) -> Any:
     axes.axhspan(low, high, color=FIRST, alpha=FAINT, linewidth=0)
     axes.axhline(compared.difference, color=FIRST, linewidth=1.4, linestyle="--", label=label)
     axes.axhline(0, color=NEUTRAL, linewidth=0.8)
-    tidy(axes)
     axes.set_xlim(0.5, max(places[-1:], default=1) + 0.5)
     p = p_value(compared.p_randomisation)
     axes.set_title(f"p {p if p.startswith('<') else f'= {p}'}", fontsize="small", loc="right")
-    axes.set_xlabel("queries, the largest gain first")
-    axes.set_ylabel(f"{compared.metric} of {second} minus {first}")
-    legend_above(axes, 1)
-    return axes
+    y_label = f"{compared.metric} of {second} minus {first}"
+    return finish(axes, "queries, the largest gain first", y_label, legend=1)
 
 
 def plot_ensemble(ensemble: EnsembleTables, ax: Any = None) -> Any:
@@ -219,38 +184,26 @@ def plot_ensemble(ensemble: EnsembleTables, ax: Any = None) -> Any:
     for kind, rows in parts.items():
         if not rows:
             continue
-        values = [row.valid[metric] for row in rows.values()]
-        means = np.array([float(value) for value in values])
-        ends = np.array([value.bootstrap(ensemble.level) for value in values])
         places = np.arange(place - 1, place - 1 - len(rows), -1)
         place -= len(rows)
         mark, color = _MARKS[kind]
-        bars = np.abs(ends.T - means)
-        axes.errorbar(
-            means, places, xerr=bars, fmt=mark, color=color, markersize=5, linewidth=1, label=kind
-        )
+        look = {"fmt": mark, "color": color, "linewidth": 1, "label": kind}
+        values = [row.valid[metric] for row in rows.values()]
+        draw_intervals(axes, values, places, ensemble.level, **look)
     best = float(ensemble.members[ensemble.best_member].valid[metric])
     axes.axvline(best, color=_MARKS["member"][1], linewidth=0.8, linestyle=":")
     marked = {ensemble.chosen, ensemble.best_member}
     labels = [plain(f"{name} *" if name in marked else name) for name in names]
     axes.set_yticks(np.arange(len(names) - 1, -1, -1), labels, fontsize="small")
     label = f"{metric} with {percent(ensemble.level)} intervals; dotted: {ensemble.best_member}"
-    axes.set_xlabel(label)
-    tidy(axes, "x")
-    legend_above(axes, 3)
-    return axes
+    return finish(axes, label, grid="x", legend=3)
 
 
 def plot_tuning(tuning: Tuning, axes: Any = None) -> Any:
     """Draw the metric over each parameter, the best setting marked."""
     names = list(tuning.best)
     if axes is None:
-        from matplotlib import pyplot as plt
-
-        size = (3.2 * len(names) + 0.8, 3.2)
-        _, axes = plt.subplots(
-            1, len(names), figsize=size, sharey=True, squeeze=False, layout="constrained"
-        )
+        axes = new_axes(3.2 * len(names) + 0.8, 3.2, columns=len(names), sharey=True)
     panels = np.ravel(np.asarray(axes, object))
     means = np.array([float(trial.value) for trial in tuning.trials])
     best = int(np.nanargmax(means)) if not np.isnan(means).all() else 0
@@ -258,8 +211,7 @@ def plot_tuning(tuning: Tuning, axes: Any = None) -> Any:
         places = _places(panel, [trial.setting[name] for trial in tuning.trials])
         panel.plot(places, means, "o", color=FIRST, markersize=4, alpha=0.7)
         panel.plot(places[best], means[best], "D", color=SECOND, markersize=8, label="best")
-        panel.set_xlabel(plain(name))
-        tidy(panel)
+        finish(panel, plain(name))
     panels[0].set_ylabel(tuning.metric)
     panels[0].legend(frameon=False)
     return panels

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 #: Blue, orange, purple, green, grey.
 COLORS = ("#0A6FC2", "#DD6A00", "#A0529C", "#00A06E", "#686868")
@@ -29,6 +31,11 @@ class Look(NamedTuple):
     marker: str
     dashes: str
 
+    @property
+    def line(self) -> dict[str, str]:
+        """The arguments of matplotlib for a line without markers."""
+        return {"color": self.color, "linestyle": self.dashes}
+
 
 def looks(number: int) -> Iterator[Look]:
     """Yield a look for each of ``number`` lines; they repeat only after all combinations of colour and dashes."""
@@ -38,26 +45,50 @@ def looks(number: int) -> Iterator[Look]:
         yield Look(COLORS[of_color], marker, _DASHES[of_dashes % len(_DASHES)])
 
 
-def new_axes(width: float = 7.5, height: float = 4.5) -> Any:
-    """Return axes of a new figure, in inches."""
+def new_axes(width: float = 7.5, height: float = 4.5, columns: int = 1, **more: Any) -> Any:
+    """Return the axes of a new figure, in inches; an array of them if there are several columns."""
     from matplotlib import pyplot as plt
 
-    _, axes = plt.subplots(figsize=(width, height), layout="constrained")
+    _, axes = plt.subplots(1, columns, figsize=(width, height), layout="constrained", **more)
     return axes
 
 
-def tidy(axes: Any, grid: str = "y") -> None:
-    """Draw a faint grid, and remove the spines without ticks."""
+def finish(
+    axes: Any, x_label: str, y_label: str | None = None, *, grid: str = "y", legend: int = 0
+) -> Any:
+    """Label the axes, draw a faint grid, and put a legend of some columns above; return the axes."""
+    axes.set_xlabel(x_label)
+    if y_label is not None:
+        axes.set_ylabel(y_label)
     axes.grid(visible=False)
     axes.grid(axis=grid, color="0.5", alpha=0.3, linewidth=0.8)
     axes.set_axisbelow(True)
+    # Sides without ticks.
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
+    if legend:
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, ncols=legend)
+    return axes
 
 
-def legend_above(axes: Any, columns: int = 2) -> None:
-    """Put the legend above the axes."""
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, ncols=columns)
+def draw_intervals(
+    axes: Any, values: Sequence[Any], places: Any, level: float, **look: Any
+) -> None:
+    """Draw the means of metrics as points with their bootstrap intervals."""
+    means = np.array([float(value) for value in values])
+    ends = np.array([value.bootstrap(level) for value in values])
+    axes.errorbar(means, places, xerr=np.abs(ends.T - means), markersize=5, **look)
+
+
+def name_rows(axes: Any, places: Any, names: Iterable[str]) -> None:
+    """Name rows of features, shortened where a name is too long."""
+    axes.set_yticks(places, [plain(shortened(name)) for name in names])
+
+
+def note(axes: Any, text: str, place: tuple[Any, Any], offset: tuple[int, int], **how: Any) -> Any:
+    """Write text beside a place, at an offset in points."""
+    how = {"xytext": offset, "textcoords": "offset points", "fontsize": "small", **how}
+    return axes.annotate(text, place, **how)
 
 
 def shortened(name: str, longest: int = 40) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,6 +46,11 @@ class ReportOptions:
     def metric(self) -> str:
         """The first metric, which decides in everything that uses only one."""
         return self.judging.metrics[0]
+
+    def compare(self, evaluations: dict[str, Evaluation], names: tuple[str, str]) -> Comparison:
+        """Compare two of the evaluated rankers."""
+        a, b = (evaluations[name] for name in names)
+        return Comparison.of(a, b, names, self.drawing, self.level)
 
 
 @dataclass(frozen=True)
@@ -97,36 +102,36 @@ def compute_findings(side: SideBySide, options: ReportOptions, baseline: str) ->
     judging, metric = options.judging, options.metric
     evaluations = side.evaluate_all(judging)
     against = {
-        name: _comparison(evaluations, (baseline, name), options)
+        name: options.compare(evaluations, (baseline, name))
         for name in evaluations
         if name != baseline
     }
     best = _best(evaluations, against, metric)
-    gained: list[Case] = []
-    lost: list[Case] = []
+    cases: list[list[Case]] = [[], []]
     if best is not None:
         values = {name: evaluations[name][metric].per_query for name in (baseline, best)}
         # A single query is evaluated on the label scale of the whole set.
         top = judging.max_label
         alone = replace(judging, max_label=float(side.labels.max()) if top is None else top)
-        finder = CaseFinder(side, alone, metric, (baseline, best), values)
+        finder = CaseFinder(side, alone, values)
         chosen = most_changed(against[best][metric].per_query, options.examples)
-        gained, lost = map(finder.cases, chosen)
+        cases = [finder.cases(some) for some in chosen]
+    intervals = {
+        name: {key: options.drawing.interval(value, options.level) for key, value in one.items()}
+        for name, one in evaluations.items()
+    }
     return Findings(
         side=side,
         options=options,
         baseline=baseline,
         best=best,
         evaluations=evaluations,
-        intervals={
-            name: {key: _interval(value, options) for key, value in one.items()}
-            for name, one in evaluations.items()
-        },
+        intervals=intervals,
         against=against,
         pairs=_pairs(evaluations, against, baseline, options),
         cuts=_cuts(side, options),
-        gained=gained,
-        lost=lost,
+        gained=cases[0],
+        lost=cases[1],
     )
 
 
@@ -139,22 +144,6 @@ def _best(
     return max(differ or known, key=lambda name: float(evaluations[name][metric]), default=None)
 
 
-def _interval(value: Any, options: ReportOptions) -> tuple[float, float]:
-    drawing = options.drawing
-    if not drawing.resamples:
-        return math.nan, math.nan
-    ends: tuple[float, float] = value.bootstrap(options.level, drawing.resamples, drawing.seed)
-    return ends
-
-
-def _comparison(
-    evaluations: dict[str, Evaluation], names: tuple[str, str], options: ReportOptions
-) -> Comparison:
-    first, second = names
-    of_two = evaluations[first], evaluations[second]
-    return Comparison.of(*of_two, names, options.drawing, options.level)
-
-
 def _pairs(
     evaluations: dict[str, Evaluation],
     against: dict[str, Comparison],
@@ -164,16 +153,12 @@ def _pairs(
     """Compare all pairs by the first metric; those with the baseline are reused."""
     metric = options.metric
     alone = {name: Evaluation({metric: one[metric]}) for name, one in evaluations.items()}
-    made = []
-    for names in itertools.combinations(evaluations, 2):
-        if names[0] == baseline:
-            made.append(against[names[1]][metric])
-        else:
-            made.append(_comparison(alone, names, options)[metric])
-    return [
-        Pair(one, p)
-        for one, p in zip(made, holm([one.p_randomisation for one in made]), strict=True)
+    made = [
+        against[names[1]][metric] if names[0] == baseline else options.compare(alone, names)[metric]
+        for names in itertools.combinations(evaluations, 2)
     ]
+    corrected = holm([one.p_randomisation for one in made])
+    return [Pair(one, p) for one, p in zip(made, corrected, strict=True)]
 
 
 def holm(p_values: list[float]) -> list[float]:
@@ -192,19 +177,16 @@ def _cuts(
     name, _, _ = options.metric.partition("@")
     places = range(1, _CUTS + 1)
     judging = replace(options.judging, metrics=[f"{name}@{cut}" for cut in places])
-    drawn = min(options.drawing.resamples, _CUT_DRAWS)
+    drawing = replace(options.drawing, resamples=min(options.drawing.resamples, _CUT_DRAWS), seed=0)
     try:
         by_cut = side.evaluate_all(judging)
     except RustrankError:
         # The metric has no cut.
         return {}
 
-    def ends(value: Any) -> tuple[float, float]:
-        return value.bootstrap(options.level, drawn) if drawn else (math.nan, math.nan)
-
     return {
         ranker: [
-            (cut, float(value), ends(value))
+            (cut, float(value), drawing.interval(value, options.level))
             for cut, value in zip(places, values.values(), strict=True)
         ]
         for ranker, values in by_cut.items()
@@ -236,15 +218,12 @@ def by_rounds(side: SideBySide, name: str, judging: Judging) -> list[tuple[int, 
     if rounds < 2 or side.X is None:
         return None
     places = sorted({*(2**power for power in range(rounds.bit_length())), rounds})
-    last = side.by_ranker[name]
-    scores = []
     try:
-        for at in places:
-            scores.append(side.score(booster.truncate(at)))
+        scores = [side.score(booster.truncate(at)) for at in places]
     except RustrankError:
         return None
     # A model with parts besides trees is not the sum of its rounds.
-    if not np.allclose(scores[-1], last, rtol=_ROUNDING, atol=_ROUNDING):
+    if not np.allclose(scores[-1], side.by_ranker[name], rtol=_ROUNDING, atol=_ROUNDING):
         return None
     metric = judging.metrics[0]
     alone = replace(judging, metrics=[metric])

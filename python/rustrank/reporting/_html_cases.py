@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rustrank.formatting import count, number
-from rustrank.reporting._html import Markup, joined, tag
-from rustrank.reporting._html_elements import cell_with_chart, folded, note, paragraph, plain, table
+from rustrank.reporting._html import (
+    Markup,
+    cell_with_chart,
+    folded,
+    joined,
+    note,
+    paragraph,
+    plain,
+    table,
+    tag,
+)
 from rustrank.reporting._svg_charts import two_sided_bar
 
 if TYPE_CHECKING:
@@ -33,16 +42,11 @@ def cases(findings: Findings) -> Markup | None:
             "that pair."
         )
     ]
-    for title, chosen in (
-        (f"{better} is better", findings.gained),
-        (f"{base} is better", findings.lost),
-    ):
+    for name, chosen in ((better, findings.gained), (base, findings.lost)):
         if chosen:
-            parts.append(tag("h3", title))
-            parts += [
-                _case(findings, case, is_open=at == 0 and chosen is findings.gained)
-                for at, case in enumerate(chosen)
-            ]
+            parts.append(tag("h3", f"{name} is better"))
+        for at, case in enumerate(chosen):
+            parts.append(_case(findings, case, is_open=at == 0 and chosen is findings.gained))
     return joined(parts)
 
 
@@ -56,18 +60,14 @@ def _case(findings: Findings, case: Case, is_open: bool) -> Markup:
         f": {metric} {number(case.difference, '+')} ({values}), {count(case.num_docs, 'doc')}",
     )
     pair = () if case.swap is None else (case.swap.better, case.swap.worse)
-    rows = [
-        [
-            tag("strong", side.doc(row)) if row in pair else side.doc(row),
-            f"{side.labels[row]:g}",
-            str(case.ranks[second][row]),
-            str(case.ranks[first][row]),
-            _moved(case.ranks[first][row] - case.ranks[second][row]),
-            number(side.by_ranker[second][row]),
-            number(side.by_ranker[first][row]),
-        ]
-        for row in case.shown
-    ]
+    rows = []
+    for row in case.shown:
+        doc = side.doc(row)
+        ranks = [case.ranks[name][row] for name in (second, first)]
+        scores = [number(side.by_ranker[name][row]) for name in (second, first)]
+        moved = _moved(ranks[1] - ranks[0])
+        named = tag("strong", doc) if row in pair else doc
+        rows.append([named, f"{side.labels[row]:g}", *map(str, ranks), moved, *scores])
     head = ["doc", "label", f"rank, {second}", f"rank, {first}", "moved", f"score, {second}"]
     head.append(f"score, {first}")
     docs = table(f"Query {query}: docs that stand high in either ranking", head, rows)
@@ -112,20 +112,13 @@ def _reasons(side: SideBySide, case: Case, swap: Swap) -> Markup:
     names = list(swap.reasons[0].contribution)
     largest = max(abs(value) for one in swap.reasons for value in one.contribution.values())
     docs = side.doc(swap.better), side.doc(swap.worse)
-    rows = [
-        [
-            one.feature,
-            plain(one.better),
-            plain(one.worse),
-            *(
-                cell_with_chart(
-                    two_sided_bar(one.contribution[name], largest), f"{one.contribution[name]:+.4f}"
-                )
-                for name in names
-            ),
+    rows = []
+    for one in swap.reasons:
+        charts = [
+            cell_with_chart(two_sided_bar(value, largest), f"{value:+.4f}")
+            for value in one.contribution.values()
         ]
-        for one in swap.reasons
-    ]
+        rows.append([one.feature, plain(one.better), plain(one.worse), *charts])
     query = str(side.query_ids[case.query])
     head = ["feature", docs[0], docs[1], *(f"in {name}" for name in names)]
     differences = [
@@ -150,23 +143,17 @@ def extremes(findings: Findings) -> Markup | None:
         return None
     side = findings.side
     sizes = np.bincount(side.query, minlength=len(side.query_ids))
-    relevant = np.bincount(
-        side.query,
-        weights=side.labels >= findings.options.judging.relevant_from,
-        minlength=len(side.query_ids),
-    )
+    is_relevant = side.labels >= findings.options.judging.relevant_from
+    relevant = np.bincount(side.query, weights=is_relevant, minlength=len(side.query_ids))
     head = ["query", *findings.names, "docs", "relevant docs"]
 
     def rows(chosen: list[int]) -> list[list[str]]:
-        return [
-            [
-                str(side.query_ids[at]),
-                *(number(one[metric].per_query[at]) for one in findings.evaluations.values()),
-                f"{sizes[at]:,}",
-                f"{relevant[at]:,.0f}",
-            ]
-            for at in chosen
-        ]
+        shown = []
+        for at in chosen:
+            values = [number(one[metric].per_query[at]) for one in findings.evaluations.values()]
+            counts = [f"{sizes[at]:,}", f"{relevant[at]:,.0f}"]
+            shown.append([str(side.query_ids[at]), *values, *counts])
+        return shown
 
     worst, best = order[:_ENDS].tolist(), order[::-1][:_ENDS].tolist()
     return joined(

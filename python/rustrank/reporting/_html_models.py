@@ -9,17 +9,18 @@ import numpy as np
 
 from rustrank.formatting import count, number, percent
 from rustrank.reporting._findings import by_rounds, shap_means
-from rustrank.reporting._html import Markup, joined, tag
-from rustrank.reporting._html_elements import (
+from rustrank.reporting._html import (
+    Markup,
     cell_with_chart,
     facts,
-    figure,
     folded,
+    joined,
     note,
     paragraph,
     table,
+    tag,
 )
-from rustrank.reporting._svg_charts import Axes, Line, bar, line_chart
+from rustrank.reporting._svg_charts import Line, bar, line_chart
 
 if TYPE_CHECKING:
     from rustrank.combining.side_by_side import SideBySide
@@ -34,15 +35,14 @@ _LABELS = 32
 
 def importance(findings: Findings) -> Markup | None:
     """Return the section on feature importance."""
+    side, silent = findings.side, []
     parts: list[Markup] = []
-    silent = []
     for place, name in enumerate(findings.names):
-        booster = findings.side.boosters.get(name)
-        # Of many, the first shows what the others are like.
-        is_open = not parts or len(findings.side.boosters) < 3
         shown = None
-        if booster is not None:
-            shown = _importance(findings.side, (name, booster), place, is_open)
+        if name in side.boosters:
+            # Of many, the first shows what the others are like.
+            is_open = not parts or len(side.boosters) < 3
+            shown = _importance(side, name, place, is_open)
         if shown is None:
             silent.append(name)
         else:
@@ -58,10 +58,8 @@ def importance(findings: Findings) -> Markup | None:
     return joined(paragraph(explained), parts)
 
 
-def _importance(
-    side: SideBySide, named: tuple[str, Booster], place: int, is_open: bool
-) -> Markup | None:
-    name, booster = named
+def _importance(side: SideBySide, name: str, place: int, is_open: bool) -> Markup | None:
+    booster = side.boosters[name]
     reduction = booster.feature_importance()
     shap = shap_means(side, booster)
     by_shap = shap is not None and shap.any()
@@ -79,8 +77,7 @@ def _importance(
         row.append(cell_with_chart(bar(share[at], share.max(), place), f"{share[at]:.1f}%"))
         rows.append(row)
     head = ["feature", *(["SHAP"] if shap is not None else []), "reduction"]
-    matter = int(np.count_nonzero(weight))
-    more = matter - len(rows)
+    more = int(np.count_nonzero(weight)) - len(rows)
     return folded(
         tag("strong", name),
         table(f"The features of {name} that matter most", head, rows),
@@ -91,18 +88,13 @@ def _importance(
 
 def learning(findings: Findings) -> Markup | None:
     """Return the section with learning curves, on the validation sets and on these documents."""
-    parts: list[Markup] = []
+    parts = []
     for name, booster in findings.side.boosters.items():
-        chart = _history(name, booster, findings.options.metric)
-        if chart is not None:
-            parts.append(chart)
+        parts.append(_history(name, booster, findings.options.metric))
         bias = getattr(booster, "position_bias", None)
-        if bias is not None:
-            parts.append(_position_bias(name, np.exp(bias)))
-    grown = _growth(findings)
-    if grown is not None:
-        parts.append(grown)
-    return joined(parts) if parts else None
+        parts.append(None if bias is None else _position_bias(name, np.exp(bias)))
+    shown = [part for part in [*parts, _growth(findings)] if part is not None]
+    return joined(shown) if shown else None
 
 
 def _history(name: str, booster: Booster, wanted: str) -> Markup | None:
@@ -120,18 +112,17 @@ def _history(name: str, booster: Booster, wanted: str) -> Markup | None:
     best = booster.best_round
     marks = [(float(best), f"best round: {best:,}")] if best else []
     ends = "; ".join(f"on {one.name} it ends at {one.y[-1]:.4f}" for one in lines)
-    axes = Axes(f"{metric} of {name} after each round: {ends}", "round", metric, marks)
-    return figure(f"{name}: {metric} on its validation sets", line_chart(lines, axes))
+    label = f"{metric} of {name} after each round: {ends}"
+    title = f"{name}: {metric} on its validation sets"
+    return line_chart(title, lines, label, "round", metric, marks=marks)
 
 
 def _position_bias(name: str, share: np.ndarray) -> Markup:
     line = Line(name, np.arange(1.0, len(share) + 1), 100 * share, 0)
-    axes = Axes(
-        f"what a click is worth by place, of {name}: from 100% to {100 * share[-1]:.1f}%",
-        "place",
-        "clicks on the same docs, first place = 100 (%)",
-    )
-    return figure(f"{name}: the bias of places that it has learned", line_chart([line], axes))
+    label = f"what a click is worth by place, of {name}: from 100% to {100 * share[-1]:.1f}%"
+    title = f"{name}: the bias of places that it has learned"
+    clicks = "clicks on the same docs, first place = 100 (%)"
+    return line_chart(title, [line], label, "place", clicks)
 
 
 def _growth(findings: Findings) -> Markup | None:
@@ -153,20 +144,12 @@ def _growth(findings: Findings) -> Markup | None:
     steps = range(0, math.floor(most) + 1, max(1, math.ceil(most / 6)))
     places = [(float(power), f"{2**power:,}") for power in steps]
     ends = "; ".join(f"{one.name} from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines)
-    axes = Axes(
-        f"{options.metric} by number of rounds: {ends}",
-        "rounds (each step to the right doubles them)",
-        options.metric,
-        x_ticks=places,
-    )
-    return joined(
-        figure(
-            f"{options.metric} on these docs with the first rounds only", line_chart(lines, axes)
-        ),
-        folded(
-            "The figures", table("By number of rounds", ["ranker", "rounds", options.metric], rows)
-        ),
-    )
+    label = f"{options.metric} by number of rounds: {ends}"
+    x_label = "rounds (each step to the right doubles them)"
+    title = f"{options.metric} on these docs with the first rounds only"
+    chart = line_chart(title, lines, label, x_label, options.metric, x_ticks=places)
+    figures = table("By number of rounds", ["ranker", "rounds", options.metric], rows)
+    return joined(chart, folded("The figures", figures))
 
 
 def data(findings: Findings) -> Markup:
@@ -175,16 +158,11 @@ def data(findings: Findings) -> Markup:
     sizes = np.bincount(side.query, minlength=len(side.query_ids))
     low, high = _label_ends(side)
     from_ = findings.options.judging.relevant_from
-    rows: list[tuple[str, Any]] = [
-        ("docs", f"{len(side.labels):,}"),
-        ("queries", f"{len(sizes):,}"),
-    ]
+    rows = [("docs", f"{len(side.labels):,}"), ("queries", f"{len(sizes):,}")]
     if len(sizes):
+        spread = f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):,.0f}"
         rows += [
-            (
-                "docs a query",
-                f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):,.0f}",
-            ),
+            ("docs a query", spread),
             ("queries without a relevant doc", f"{int((high < from_).sum()):,}"),
             ("queries with one label only", f"{int((low == high).sum()):,}"),
         ]
@@ -233,21 +211,17 @@ def settings(findings: Findings) -> Markup:
         ("resamples", f"{drawing.resamples:,}"),
         ("seed", str(drawing.seed)),
     ]
+    boosters = findings.side.boosters
     models = [
         folded(f"Parameters of {name}", _parameters(name, booster))
-        for name, booster in findings.side.boosters.items()
+        for name, booster in boosters.items()
     ]
     kinds = [
-        [name, repr(findings.side.boosters[name]) if name in findings.side.boosters else "scores"]
-        for name in findings.names
+        [name, repr(boosters[name]) if name in boosters else "scores"] for name in findings.names
     ]
     same = "The same docs, rankers and settings give the same page, byte for byte: there is no date in it."
-    return joined(
-        facts(rows),
-        table("The rankers", ["ranker", "what it is"], kinds, left=2),
-        models,
-        note(same),
-    )
+    rankers = table("The rankers", ["ranker", "what it is"], kinds, left=2)
+    return joined(facts(rows), rankers, models, note(same))
 
 
 def _parameters(name: str, booster: Booster) -> Markup:

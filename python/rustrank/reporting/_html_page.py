@@ -10,26 +10,22 @@ import numpy as np
 
 from rustrank._rustrank import __version__
 from rustrank.formatting import count, interval, number, p_value, percent
-from rustrank.reporting._html import Markup, joined, tag
-from rustrank.reporting._html_cases import cases, extremes
-from rustrank.reporting._html_elements import (
+from rustrank.reporting._html import (
+    Markup,
     cell_with_chart,
     emphasised,
     figure,
     folded,
+    joined,
     note,
     paragraph,
     section,
     table,
+    tag,
 )
+from rustrank.reporting._html_cases import cases, extremes
 from rustrank.reporting._html_models import data, importance, learning, settings
-from rustrank.reporting._svg_charts import (
-    Axes,
-    Line,
-    fall_chart,
-    interval_track,
-    line_chart,
-)
+from rustrank.reporting._svg_charts import Line, fall_chart, interval_track, line_chart
 
 if TYPE_CHECKING:
     from rustrank.reporting._findings import Findings
@@ -53,40 +49,31 @@ def page(findings: Findings) -> str:
     ]
     shown = [(name, title, part) for name, title, part in parts if part]
     contents = [tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in shown]
-    style = Markup(_STYLE.read_text("utf-8"))
-    title = findings.options.title
+    title, version = findings.options.title, f"rustrank {__version__}"
+    side = findings.side
+    of_what = (
+        f"{count(len(findings.names), 'ranker')} on {count(len(side.labels), 'doc')} of "
+        f"{count(len(side.query_ids), 'query', 'queries')}"
+    )
+    sections = (section(*part) for part in shown)
     body = tag(
         "body",
         tag("a", "Skip to the content", href="#content", class_="skip"),
-        tag("header", tag("h1", title), note(_of_what(findings))),
+        tag("header", tag("h1", title), note(of_what)),
         tag("nav", tag("ol", *contents), aria_label="Contents"),
-        tag(
-            "main",
-            _summary(findings),
-            *(section(*part) for part in shown),
-            id="content",
-            tabindex="-1",
-        ),
-        tag("footer", note(f"Made by rustrank {__version__}.")),
+        tag("main", _summary(findings), *sections, id="content", tabindex="-1"),
+        tag("footer", note(f"Made by {version}.")),
     )
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="generator", content=f"rustrank {__version__}"),
+        tag("meta", name="generator", content=version),
         tag("title", title),
-        tag("style", style),
+        tag("style", Markup(_STYLE.read_text("utf-8"))),
     )
     return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def _of_what(findings: Findings) -> str:
-    side = findings.side
-    return (
-        f"{count(len(findings.names), 'ranker')} on {count(len(side.labels), 'doc')} of "
-        f"{count(len(side.query_ids), 'query', 'queries')}"
-    )
 
 
 def _summary(findings: Findings) -> Markup:
@@ -125,16 +112,10 @@ def _quality(findings: Findings) -> Markup:
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     room = 0.08 * (high - low) or 0.05
     scale = max(low - room, 0.0), high + room
-    rows = [
-        [
-            name,
-            cell_with_chart(
-                interval_track(values[name], ends[name], scale, at), number(values[name])
-            ),
-            interval(ends[name]),
-        ]
-        for at, name in enumerate(names)
-    ]
+    rows = []
+    for at, name in enumerate(names):
+        chart = interval_track(values[name], ends[name], scale, at)
+        rows.append([name, cell_with_chart(chart, number(values[name])), interval(ends[name])])
     level = percent(options.level)
     drawing = (
         f"A dot is the mean over queries, the bar around it the {level} bootstrap interval; the scale "
@@ -149,37 +130,30 @@ def _quality(findings: Findings) -> Markup:
 
 def _all_metrics(findings: Findings) -> Markup:
     metrics = findings.options.judging.metrics
+    evaluations = findings.evaluations
     most = {
         metric: max(
-            (
-                float(one[metric])
-                for one in findings.evaluations.values()
-                if one[metric] == one[metric]
-            ),
+            (one[metric] for one in evaluations.values() if one[metric] == one[metric]),
             default=math.nan,
         )
         for metric in metrics
     }
     rows = []
-    for name, one in findings.evaluations.items():
+    for name, one in evaluations.items():
         cells: list[object] = []
         for metric in metrics:
-            shown = joined(
-                number(one[metric]), tag("small", interval(findings.intervals[name][metric]))
-            )
+            ends = tag("small", interval(findings.intervals[name][metric]))
+            shown = joined(number(one[metric]), ends)
             cells.append(emphasised(shown) if one[metric] == most[metric] else shown)
         rows.append([name, *cells])
-    skipped = next(iter(findings.evaluations.values()))
-    left_out = [
-        f"{value.num_skipped:,} of {metric}"
-        for metric, value in skipped.items()
-        if value.num_skipped
+    some = next(iter(evaluations.values()))
+    skipped = [
+        f"{one.num_skipped:,} of {metric}" for metric, one in some.items() if one.num_skipped
     ]
+    left_out = f"Queries in which nothing can be found are left out: {', '.join(skipped)}."
     return joined(
         table("All metrics, the highest in bold", ["ranker", *metrics], rows),
-        note(f"Queries in which nothing can be found are left out: {', '.join(left_out)}.")
-        if left_out
-        else None,
+        note(left_out) if skipped else None,
     )
 
 
@@ -191,19 +165,9 @@ def _chance(findings: Findings) -> Markup | None:
     rows = []
     for pair in findings.pairs:
         one = pair.compared
-        rows.append(
-            [
-                joined(one.names[1], " minus ", one.names[0]),
-                number(one.difference, "+"),
-                interval(one.interval, "+"),
-                one._shown_p(one.p_t),
-                one._shown_p(one.p_randomisation),
-                p_value(math.nan if math.isnan(one.difference) else pair.p_holm),
-                f"{one.wins:,}",
-                f"{one.ties:,}",
-                f"{one.losses:,}",
-            ]
-        )
+        cells = one.cells()
+        cells.insert(4, one._shown_p(pair.p_holm))
+        rows.append([f"{one.names[1]} minus {one.names[0]}", *cells])
     head = ["difference of", "mean", f"{level} interval", "p (t)", "p (random)", "p (Holm)"]
     caption = f"{options.metric}: every ranker against every other"
     explained = (
@@ -212,23 +176,18 @@ def _chance(findings: Findings) -> Markup | None:
         "of the two is better."
     )
     statements = [tag("li", one.statement, ".") for one, _ in findings.compared()]
+    others = [
+        table(f"{name} against {findings.baseline}", *compared._tables()[0])
+        for name, compared in findings.against.items()
+    ]
     return joined(
         tag("ul", *statements),
         table(caption, [*head, "wins", "ties", "losses"], rows),
         note(explained),
-        folded(
-            "All metrics, against the baseline",
-            *(_one_comparison(findings, name) for name in findings.against),
-        )
+        folded("All metrics, against the baseline", *others)
         if len(options.judging.metrics) > 1
         else None,
     )
-
-
-def _one_comparison(findings: Findings, name: str) -> Markup:
-    compared = findings.against[name]
-    head, rows = compared._table()
-    return table(f"{name} against {findings.baseline}", head, rows)
 
 
 def _cuts(findings: Findings) -> Markup | None:
@@ -246,19 +205,14 @@ def _cuts(findings: Findings) -> Markup | None:
         rows.append([name, *(number(value) for value in values)])
     if not lines:
         return None
-    ends_said = "; ".join(
-        f"{one.name} goes from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines
-    )
-    axes = Axes(
-        f"{base} at cuts from 1 to {len(lines[0].x)}: {ends_said}",
-        f"cut k: {base}@k looks at the first k docs",
-        f"{base}@k",
-    )
+    said = "; ".join(f"{one.name} goes from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines)
+    label = f"{base} at cuts from 1 to {len(lines[0].x)}: {said}"
+    x_label = f"cut k: {base}@k looks at the first k docs"
     places = [f"@{cut:g}" for cut in lines[0].x]
     level = percent(findings.options.level)
     title = f"{base}@k; bands are {level} intervals"
     return joined(
-        figure(title, line_chart(lines, axes)),
+        line_chart(title, lines, label, x_label, f"{base}@k"),
         folded("The figures", table(f"{base} by cut", ["ranker", *places], rows)),
     )
 
@@ -276,30 +230,21 @@ def _queries(findings: Findings) -> Markup | None:
             f"to {np.nanmin(one.per_query):+.4f}: {one.wins} queries won, {one.ties} tied, {one.losses} lost"
         )
         share = 100 / max(one.wins + one.ties + one.losses, 1)
-        tally = tag(
-            "ul",
-            tag(
-                "li",
-                f"{second} is better for {one.wins:,} ({one.wins * share:.0f}%)",
-                class_="gain",
-            ),
-            tag("li", f"the same for {one.ties:,} ({one.ties * share:.0f}%)"),
-            tag(
-                "li",
-                f"{first} is better for {one.losses:,} ({one.losses * share:.0f}%)",
-                class_="loss",
-            ),
-            class_="tally",
-        )
+        tally = [
+            tag("li", f"{what} {number_:,} ({number_ * share:.0f}%)", class_=side)
+            for what, number_, side in (
+                (f"{second} is better for", one.wins, "gain"),
+                ("the same for", one.ties, None),
+                (f"{first} is better for", one.losses, "loss"),
+            )
+        ]
         title = f"{one.metric} of {second} minus {first}: every query, the largest gain first"
-        parts.append(figure(title, tally, fall_chart(one.per_query, alternative)))
+        parts.append(
+            figure(title, tag("ul", *tally, class_="tally"), fall_chart(one.per_query, alternative))
+        )
     parts.append(_all_queries(findings))
-    return joined(
-        paragraph(
-            "A mean may hide that a ranker is much better for some queries and worse for many."
-        ),
-        parts,
-    )
+    hidden = "A mean may hide that a ranker is much better for some queries and worse for many."
+    return joined(paragraph(hidden), parts)
 
 
 def _all_queries(findings: Findings) -> Markup:
@@ -313,14 +258,10 @@ def _all_queries(findings: Findings) -> Markup:
     # Those in the middle, which differ least, are left out first.
     half = 250
     chosen = np.concatenate([order[:half], order[half:][-half:]])
-    rows = [
-        [
-            str(ids[at]),
-            number(differences[at], "+"),
-            *(number(values[at]) for values in by_name.values()),
-        ]
-        for at in chosen.tolist()
-    ]
+    rows = []
+    for at in chosen.tolist():
+        values = [number(of_queries[at]) for of_queries in by_name.values()]
+        rows.append([str(ids[at]), number(differences[at], "+"), *values])
     left_out = len(order) - len(chosen)
     caption = f"{metric} of every query, sorted by what {best} gains on {findings.baseline}"
     return folded(

@@ -7,12 +7,12 @@ on a phone, and lines keep their width. Numbers that a chart shows stand in a ta
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.reporting._html import Markup, joined, tag
+from rustrank.reporting._html import Markup, figure, joined, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,20 +40,6 @@ class Line:
     place: int
     #: Lower and upper ends around it.
     band: tuple[Floats, Floats] | None = None
-
-
-@dataclass(frozen=True)
-class Axes:
-    """The labels and axis scales of a line chart."""
-
-    #: For those who do not see it.
-    label: str
-    x_label: str
-    y_label: str
-    #: Vertical lines: where, and what they are.
-    marks: list[tuple[float, str]] = field(default_factory=list)
-    #: Where numbers stand below, and which; round whole numbers by default.
-    x_ticks: list[tuple[float, str]] | None = None
 
 
 def color(place: int) -> str:
@@ -96,20 +82,29 @@ class _Frame:
 
     def path(self, x: Floats, y: Floats) -> str:
         """Return the data of an SVG path, interrupted at unknown values."""
-        parts, is_broken = [], True
-        across, down = self.across(x), self.down(y)
-        for left, top in zip(across.tolist(), down.tolist(), strict=True):
-            if math.isnan(top):
-                is_broken = True
-                continue
-            letter = "M" if is_broken else "L"
-            parts.append(f"{letter}{_SIDE * left:.1f} {_SIDE * top:.1f}")
-            is_broken = False
+        parts, letter = [], "M"
+        for left, top in zip(self.across(x).tolist(), self.down(y).tolist(), strict=True):
+            if not math.isnan(top):
+                parts.append(f"{letter}{_SIDE * left:.1f} {_SIDE * top:.1f}")
+            letter = "M" if math.isnan(top) else "L"
         return "".join(parts)
 
 
-def line_chart(lines: Sequence[Line], axes: Axes) -> Markup:
-    """Draw lines with bands around them and a legend above."""
+def line_chart(
+    title: str,
+    lines: Sequence[Line],
+    label: str,
+    x_label: str,
+    y_label: str,
+    *,
+    marks: Sequence[tuple[float, str]] = (),
+    x_ticks: Sequence[tuple[float, str]] | None = None,
+) -> Markup:
+    """Return a figure of lines with bands around them and a legend above.
+
+    The label is for those who do not see the chart. Marks are vertical lines: where, and what they are.
+    Numbers below are round and whole unless ``x_ticks`` says where they stand, and which.
+    """
     known = [one.y for one in lines] + [end for one in lines for end in one.band or ()]
     values = np.concatenate(known)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -117,20 +112,20 @@ def line_chart(lines: Sequence[Line], axes: Axes) -> Markup:
     xs = np.concatenate([one.x for one in lines])
     frame = _Frame((float(xs.min()), float(xs.max())), (low - room, high + room))
     drawn = [_band(one, frame) for one in lines if one.band is not None]
-    drawn += [_mark(frame.across(where)) for where, _ in axes.marks]
+    drawn += [_mark(frame.across(where)) for where, _ in marks]
     drawn += [_stroke(one, frame) for one in lines]
-    x_ticks = axes.x_ticks
     if x_ticks is None:
         round_ones = {frame.x[0], *(at for at in ticks(*frame.x) if at == int(at))}
         x_ticks = [(at, _shown(at)) for at in _apart(sorted(round_ones), frame)]
-    return tag(
+    chart = tag(
         "div",
-        key([(one.name, one.place) for one in lines], [label for _, label in axes.marks]),
-        tag("p", axes.y_label, class_="axis"),
-        _plot(joined(*drawn), frame, (x_ticks, ticks(*frame.y)), axes.label),
-        tag("p", axes.x_label, class_="axis under"),
+        _key(lines, [mark for _, mark in marks]),
+        tag("p", y_label, class_="axis"),
+        _plot(joined(*drawn), frame, x_ticks, label),
+        tag("p", x_label, class_="axis under"),
         class_="chart",
     )
+    return figure(title, chart)
 
 
 def _apart(places: list[float], frame: _Frame) -> list[float]:
@@ -142,11 +137,9 @@ def _apart(places: list[float], frame: _Frame) -> list[float]:
     return kept
 
 
-def key(names: Sequence[tuple[str, int]], marks: Sequence[str] = ()) -> Markup:
+def _key(lines: Sequence[Line], marks: Sequence[str]) -> Markup:
     """Return the legend."""
-    items = [
-        tag("li", _sample(place), " ", name, class_=f"{color(place)}") for name, place in names
-    ]
+    items = [tag("li", _sample(one.place), " ", one.name, class_=color(one.place)) for one in lines]
     items += [tag("li", tag("span", class_="upright"), " ", label) for label in marks]
     return tag("ul", *items, class_="key")
 
@@ -180,27 +173,15 @@ def _mark(across: float) -> Markup:
     return tag("line", x1=x, x2=x, y1=0, y2=_SIDE, class_="mark")
 
 
-def _plot(
-    drawn: Markup,
-    frame: _Frame,
-    numbers: tuple[Sequence[tuple[float, str]], Sequence[float]],
-    label: str,
-) -> Markup:
+def _plot(drawn: Markup, frame: _Frame, x_ticks: Sequence[tuple[float, str]], label: str) -> Markup:
     """Add a grid and axis numbers to a drawing."""
-    x_ticks, y_ticks = numbers
+    y_ticks = ticks(*frame.y)
     grid = [
         tag("line", x1=0, x2=_SIDE, y1=top, y2=top, class_="grid")
         for top in (f"{_SIDE * frame.down(at):.1f}" for at in y_ticks)
     ]
-    svg = tag(
-        "svg",
-        *grid,
-        drawn,
-        viewBox=f"0 0 {_SIDE} {_SIDE}",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=label,
-    )
+    box = {"viewBox": f"0 0 {_SIDE} {_SIDE}", "preserveAspectRatio": "none"}
+    svg = tag("svg", *grid, drawn, **box, role="img", aria_label=label)
     left = [tag("span", _shown(at), style=f"top:{100 * frame.down(at):.2f}%") for at in y_ticks]
     below = [
         tag("span", shown, style=f"left:{100 * frame.across(at):.2f}%") for at, shown in x_ticks
@@ -224,22 +205,18 @@ def fall_chart(differences: Floats, label: str) -> Markup:
     frame = _Frame((0.0, float(len(known))), (low, high if high > low else low + 1))
     zero = _SIDE * frame.down(0.0)
     bars = []
-    for is_gain, side in ((True, "gain"), (False, "loss")):
-        chosen = np.flatnonzero(known > 0 if is_gain else known < 0)
-        if not len(chosen):
+    for chosen, side in ((known > 0, "gain"), (known < 0, "loss")):
+        if not chosen.any():
             continue
-        left, right = int(chosen[0]), int(chosen[-1]) + 1
+        left, right = int(np.argmax(chosen)), len(chosen) - int(np.argmax(chosen[::-1]))
         edges = np.repeat(np.arange(left, right + 1), 2)[1:-1].astype(float)
-        top = np.repeat(known[left:right], 2)
-        ends = [_SIDE * frame.across(float(at)) for at in (left, right)]
-        path = frame.path(edges, top)
-        bars.append(
-            tag("path", d=f"{path}L{ends[1]:.1f} {zero:.1f}L{ends[0]:.1f} {zero:.1f}Z", class_=side)
-        )
+        path = frame.path(edges, np.repeat(known[left:right], 2))
+        for at in (right, left):
+            path += f"L{_SIDE * frame.across(float(at)):.1f} {zero:.1f}"
+        bars.append(tag("path", d=f"{path}Z", class_=side))
     bars.append(tag("line", x1=0, x2=_SIDE, y1=f"{zero:.1f}", y2=f"{zero:.1f}", class_="zero"))
-    return tag(
-        "div", _plot(joined(*bars), frame, ([], ticks(*frame.y)), label), class_="chart fall"
-    )
+    plot = _plot(joined(*bars), frame, [], label)
+    return tag("div", plot, class_="chart fall")
 
 
 def interval_track(
@@ -254,9 +231,8 @@ def interval_track(
     if math.isnan(value):
         return tag("span", class_="track", aria_hidden="true")
     first, last = (value, value) if math.isnan(ends[0]) else ends
-    band = tag(
-        "span", class_="ends", style=f"left:{at(first):.2f}%;width:{at(last) - at(first):.2f}%"
-    )
+    style = f"left:{at(first):.2f}%;width:{at(last) - at(first):.2f}%"
+    band = tag("span", class_="ends", style=style)
     dot = tag("span", class_="dot", style=f"left:{at(value):.2f}%")
     return tag("span", band, dot, class_=f"track {color(place)}", aria_hidden="true")
 

@@ -79,9 +79,7 @@ class CaseFinder:
 
     side: SideBySide
     judging: Judging
-    metric: str
-    names: tuple[str, str]
-    #: By ranker, the metric of each query.
+    #: By ranker, the first metric of each query.
     values: dict[str, Floats]
 
     def cases(self, chosen: Ints) -> list[Case]:
@@ -92,12 +90,12 @@ class CaseFinder:
         return [self._case(at, order[ends[at] : ends[at + 1]]) for at in chosen.tolist()]
 
     def _case(self, query: int, rows: Ints) -> Case:
-        ranks = {name: _ranks(self.side.by_ranker[name][rows]) for name in self.names}
-        values = {name: float(self.values[name][query]) for name in self.names}
-        first, second = self.names
+        ranks = {name: _ranks(self.side.by_ranker[name][rows]) for name in self.values}
+        values = {name: float(of_queries[query]) for name, of_queries in self.values.items()}
+        first, second = self.values
         winner = second if values[second] > values[first] else first
         pair = self._pair(rows, ranks, winner)
-        depth = np.minimum(*(ranks[name] for name in self.names))
+        depth = np.minimum(*ranks.values())
         shown = depth <= _SHOWN
         swap = None
         if pair is not None:
@@ -108,8 +106,8 @@ class CaseFinder:
         kept = np.flatnonzero(shown)
         kept = kept[np.argsort(ranks[second][kept], kind="stable")]
         of_rows = {
-            name: dict(zip(rows[kept].tolist(), ranks[name][kept].tolist(), strict=True))
-            for name in self.names
+            name: dict(zip(rows[kept].tolist(), of_query[kept].tolist(), strict=True))
+            for name, of_query in ranks.items()
         }
         return Case(query, values, of_rows, rows[kept].tolist(), len(rows), swap)
 
@@ -117,7 +115,7 @@ class CaseFinder:
         self, rows: Ints, ranks: dict[str, Ints], winner: str
     ) -> tuple[int, int, float] | None:
         """Return the pair of documents, as places in ``rows``, whose exchange costs most."""
-        loser = next(name for name in self.names if name != winner)
+        loser = next(name for name in self.values if name != winner)
         labels = self.side.labels[rows].astype(np.float64)
         deep = np.flatnonzero((ranks[winner] <= _DEEP) | (ranks[loser] <= _DEEP))
         better, worse = (side.ravel() for side in np.meshgrid(deep, deep, indexing="ij"))
@@ -146,7 +144,8 @@ class CaseFinder:
         sizes = np.full(len(copies), len(scores), np.int64)
         queries = sizes, np.arange(len(copies))
         tiled = np.tile(labels.astype(np.float32), len(copies))
-        found = judge(copies.ravel(), tiled, queries, self.judging, None)[self.metric].per_query
+        metric = self.judging.metrics[0]
+        found = judge(copies.ravel(), tiled, queries, self.judging, None)[metric].per_query
         return np.asarray(np.nan_to_num(found[-1] - found[:-1]), np.float64)
 
     def _reasons(self, rows: Ints, better: int, worse: int) -> list[Reason]:
@@ -156,7 +155,7 @@ class CaseFinder:
         cells = self.side.cells(rows)
         contributions: dict[str, Floats] = {}
         names: list[str] = []
-        for name in self.names:
+        for name in self.values:
             booster = self.side.boosters.get(name)
             found = None if booster is None else contrast(booster, cells, better, worse)
             if booster is not None and found is not None:
@@ -202,9 +201,9 @@ def _ranks(scores: Floats) -> Ints:
 
 def most_changed(compared: Floats, number: int) -> tuple[Ints, Ints]:
     """Return the queries with the largest gains, and those with the largest losses."""
-    gained = np.flatnonzero(compared > 0)
-    lost = np.flatnonzero(compared < 0)
-    return (
-        gained[np.argsort(-compared[gained], kind="stable")][:number],
-        lost[np.argsort(compared[lost], kind="stable")][:number],
-    )
+
+    def most(sign: float) -> Ints:
+        order = np.argsort(-sign * compared, kind="stable")
+        return order[sign * compared[order] > 0][:number]
+
+    return most(1.0), most(-1.0)

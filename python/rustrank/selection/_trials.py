@@ -11,11 +11,12 @@ import numpy as np
 
 from rustrank._rustrank import __version__
 from rustrank.errors import DataError, ParamError
-from rustrank.estimators.ranker import option_record
-from rustrank.metrics.evaluation import Evaluation, Judging, MetricValue, judge
+from rustrank.estimators.ranker import fitted_again, option_record
+from rustrank.metrics.evaluation import Judging, MetricValue, first_value
+from rustrank.training.rounds import check_cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -38,11 +39,9 @@ class Records:
         self._lock = threading.Lock()
         self._known: dict[str, list[float]] = {}
         about = {"format": _FORMAT, "rustrank": __version__, **about}
-        if path is None:
-            return
-        if path.exists() and path.stat().st_size:
+        if path is not None and path.exists() and path.stat().st_size:
             self._read(path, about)
-        else:
+        elif path is not None:
             path.write_text(json.dumps(about) + "\n", "utf-8")
 
     def _read(self, path: Path, about: dict[str, Any]) -> None:
@@ -50,19 +49,17 @@ class Records:
         whole = text[: text.rfind("\n") + 1]
         try:
             head, *lines = [json.loads(line) for line in whole.splitlines()]
-            found = {line["setting"]: line["values"] for line in lines}
+            self._known = {line["setting"]: line["values"] for line in lines}
             changed = [name for name in about if head.get(name) != about[name]]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             message = f"{path} has no records of a tuning run ({error})"
             raise DataError(message, code="records", path=str(path)) from None
-        if changed:
-            name = changed[0]
+        for name in changed:
             message = (
                 f"{path} has records of another tuning run: its {name} was {head.get(name)}, and is "
                 f"{about[name]}; pass another file"
             )
             raise ParamError(message, code="records")
-        self._known = found
         if len(whole) < len(text):
             path.write_text(whole, "utf-8")
 
@@ -97,8 +94,9 @@ class TrialEvaluator:
     ranker: Ranker
     docs: RawRows
     valid: RawRows | None
-    #: The fold of each query, where there is no validation set.
+    #: The fold of each query, and how many folds there are, where there is no validation set.
     folds: NDArray[np.intp]
+    num_folds: int
     judging: Judging
     #: The threads of each fit.
     num_threads: int | None
@@ -110,47 +108,28 @@ class TrialEvaluator:
 
     def value(self, per_query: NDArray[np.float64]) -> MetricValue:
         """Return the mean of the values of all queries."""
-        name = self.judging.metrics[0]
-        return MetricValue(
-            name, per_query, self.evaluated.query_ids, None, self.judging.num_threads
-        )
+        name, ids = self.judging.metrics[0], self.evaluated.query_ids
+        return MetricValue(name, per_query, ids, None, self.judging.num_threads)
 
-    def evaluate(
-        self, setting: Mapping[str, Any], cancelled: Callable[[], bool]
-    ) -> NDArray[np.float64] | None:
-        """Return the metric of each query with a setting; None if the run was cancelled."""
+    def evaluate(self, setting: Mapping[str, Any]) -> NDArray[np.float64]:
+        """Return the metric of each query with a setting."""
         if self.valid is not None:
-            scores = self.fitted(setting).booster_.score(self.valid.X, num_threads=self.num_threads)
+            scores = self._scores(self.fitted(setting), self.valid)
         else:
             scores = np.empty(len(self.docs.y))
-            fold_of = self.folds[self.docs.query]
-            for fold in range(int(self.folds.max()) + 1):
-                if cancelled():
-                    return None
-                rows = np.flatnonzero(fold_of == fold)
-                train = self.docs.take(np.flatnonzero(fold_of != fold))
-                booster = self._fit(setting, train).booster_
-                scores[rows] = booster.score(self.docs.X[rows], num_threads=self.num_threads)
-        return next(iter(self._evaluation(scores).values())).per_query
+            for rows, held in self.docs.rows_of_folds(self.folds, self.num_folds):
+                check_cancelled()
+                ranker = self.fitted(setting, self.docs.take(rows))
+                scores[held] = self._scores(ranker, self.docs.take(held))
+        return first_value(self.evaluated.evaluate(scores, self.judging)).per_query
 
-    def _evaluation(self, scores: NDArray[np.float64]) -> Evaluation:
-        docs = self.evaluated
-        return judge(scores, docs.y, docs.queries, self.judging, None)
+    def _scores(self, ranker: Ranker, docs: RawRows) -> NDArray[np.float64]:
+        return ranker.booster_.score(docs.X, num_threads=self.num_threads)
 
-    def fitted(self, setting: Mapping[str, Any], num_threads: int | None = None) -> Ranker:
-        """Return a ranker fitted to all documents, with the validation set if there is one."""
-        return self._fit(setting, self.docs, self.valid, num_threads)
-
-    def _fit(
-        self,
-        setting: Mapping[str, Any],
-        train: RawRows,
-        valid: RawRows | None = None,
-        num_threads: int | None = None,
+    def fitted(
+        self, setting: Mapping[str, Any], train: RawRows | None = None, n_jobs: int | None = None
     ) -> Ranker:
-        options = {**setting, "n_jobs": self.num_threads if num_threads is None else num_threads}
-        ranker: Ranker = self.ranker._again(**options)
-        more = {} if valid is None else {"eval_set": [(valid.table(), valid.y, valid.query)]}
-        fitted: Any = ranker
-        fitted.fit(train.table(), train.y, qid=train.query, **more)
-        return ranker
+        """Return a ranker fitted to some documents, by default all and with the validation set."""
+        options = {**setting, "n_jobs": n_jobs or self.num_threads}
+        valid = self.valid if train is None else None
+        return fitted_again(self.ranker, train or self.docs, valid, **options)

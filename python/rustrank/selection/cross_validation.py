@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamKindError, RustrankWarning, UnknownNameError, shown
-from rustrank.estimators.fitting import checked, queries_within
+from rustrank.estimators.fitting import queries_within, without_qid
 from rustrank.estimators.ranker import Ranker
-from rustrank.formatting import ResultMapping, interval, number, p_value
+from rustrank.formatting import ResultMapping, Table, interval, number
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import flag
 from rustrank.inputs.vectors import as_doubles, check_length, library
-from rustrank.metrics.comparison import Comparison
-from rustrank.metrics.evaluation import (
-    Drawing,
-    Evaluation,
-    Judging,
-    MetricValue,
-    judge,
-    warn_of_nothing,
-)
+from rustrank.metrics.comparison import Comparison, difference_cells
+from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue, warn_of_nothing
 from rustrank.progress import progress_of_steps
 from rustrank.selection.folds import QueryFolds
 
@@ -33,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from rustrank.data.raw_rows import RawRows
 
 __all__ = ["CrossValidation", "cross_validate"]
 
@@ -61,9 +51,7 @@ class CrossValidation(ResultMapping[Evaluation]):
     _drawing: Drawing
     _left = 2
 
-    def _unknown(self, name: object) -> KeyError:
-        message = f"there is no ranker {shown(name)}: expected one of {', '.join(self)}"
-        return UnknownNameError(message, code="ranker")
+    _absent = "there is no ranker {}", "ranker"
 
     def compare(self, a: str | None = None, b: str | None = None) -> Comparison:
         """Compare two rankers query by query: by default the first with the second.
@@ -92,29 +80,19 @@ class CrossValidation(ResultMapping[Evaluation]):
                     means[at, fold] = np.average(value.per_query[counted], weights=weight[counted])
         return means
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self) -> list[Table]:
         head = ["ranker", "metric", "mean", "95% interval", "between folds"]
-        one_of_many = len(self) > 1
-        if one_of_many:
+        if len(self) > 1:
             head += ["difference", "p (random)"]
         first = next(iter(self))
         rows = []
         for name, evaluation in self.items():
-            compared = self.compare(first, name) if name != first else None
+            compared = self.compare(first, name) if name != first else {}
             for metric, value in evaluation.items():
                 spread = float(np.nanstd(self.by_fold(name, metric)))
                 row = [name, metric, number(value), interval(value.interval), number(spread)]
-                if one_of_many:
-                    row += (
-                        ["", ""]
-                        if compared is None
-                        else [
-                            number(compared[metric].difference, "+"),
-                            p_value(compared[metric].p_randomisation),
-                        ]
-                    )
-                rows.append(row)
-        return head, rows
+                rows.append([*row, *difference_cells(compared.get(metric))][: len(head)])
+        return [(head, rows)]
 
 
 def cross_validate(
@@ -173,64 +151,57 @@ def cross_validate(
     True
     """
     named = _named(rankers)
-    taken, ids, sizes = queries_within(checked(X), qid, group)
-    docs = as_raw_rows({"X": taken, "y": y, "qid": ids, "group": sizes}, "X")
+    table, ids, sizes = queries_within(X, qid, group)
+    taken = X if ids is qid else without_qid(X)
+    docs = as_raw_rows({"X": table, "y": y, "qid": ids, "group": sizes}, "X")
     folds_of_repeats = QueryFolds(folds, n_repeats=repeats, random_state=seed).fold_numbers(docs)
-    given = _TrainingData(
-        taken,
-        docs,
-        None if sample_weight is None else as_doubles(sample_weight, "sample_weight"),
-        as_query_weight(query_weight, docs.query_ids),
-    )
-    given.check()
+    by_row = None if sample_weight is None else as_doubles(sample_weight, "sample_weight")
+    by_query = as_query_weight(query_weight, docs.query_ids)
+    if by_row is not None:
+        check_length("sample_weight", len(by_row), len(docs.y), "rows")
+    if by_query is not None:
+        check_length("query_weight", len(by_query), docs.num_queries, "queries")
     top = float(docs.y.max()) if max_label is None else max_label
-    judging = Judging.of(metrics, gain, "expected", "skip", relevant_from, top, None)
+    judging = Judging.of(metrics, gain, relevant_from=relevant_from, max_label=top)
     scores = {name: np.empty((len(folds_of_repeats), len(docs.y))) for name in named}
-    fits = len(named) * folds_of_repeats.shape[0] * folds
+    fits = len(named) * len(folds_of_repeats) * folds
     with progress_of_steps(fits, "fit", flag("progress", progress)) as step:
-        for repeat, fold_of in enumerate(folds_of_repeats):
-            for fold in range(folds):
-                held = fold_of[docs.query] == fold
+        for repeat, fold_of_query in enumerate(folds_of_repeats):
+            for train, held in docs.rows_of_folds(fold_of_query, folds):
+                query = docs.query[train]
+                given: dict[str, Any] = {"qid": query}
+                if by_row is not None:
+                    given["sample_weight"] = by_row[train]
+                if by_query is not None:
+                    # Queries are numbered by first appearance, also in a subset of the rows.
+                    given["query_weight"] = by_query[np.unique(query)]
+                rows = rows_of(taken, train), docs.y[train], rows_of(taken, held)
                 for name, ranker in named.items():
-                    scores[name][repeat, held] = given.held_out_scores(ranker, held)
+                    found = _held_out_scores(ranker, *rows, given)
+                    check_length("what predict returned", len(found), len(held), "rows")
+                    scores[name][repeat, held] = found
                     step()
-    return _evaluated(scores, given, judging, folds_of_repeats)
+    every = {
+        name: [docs.evaluate(one, judging, by_query) for one in rows]
+        for name, rows in scores.items()
+    }
+    result = CrossValidation({name: _mean(evaluations) for name, evaluations in every.items()})
+    result.scores, result.repeats, result.folds = scores, every, folds_of_repeats
+    result._drawing = Drawing.of()
+    warn_of_nothing(next(iter(result.values())))
+    return result
 
 
-@dataclass(frozen=True)
-class _TrainingData:
-    """The documents and weights that rankers are fitted to."""
-
-    X: Any
-    docs: RawRows
-    sample_weight: NDArray[np.float64] | None
-    query_weight: NDArray[np.float64] | None
-
-    def check(self) -> None:
-        """Raise `DataError` for weights of the wrong length."""
-        if self.sample_weight is not None:
-            check_length("sample_weight", len(self.sample_weight), len(self.docs.y), "rows")
-        if self.query_weight is not None:
-            check_length("query_weight", len(self.query_weight), self.docs.num_queries, "queries")
-
-    def held_out_scores(self, ranker: Any, held: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Fit a copy of a ranker to the other rows, and return its scores of the held-out rows."""
-        train, test = np.flatnonzero(~held), np.flatnonzero(held)
-        query = self.docs.query[train]
-        more: dict[str, Any] = {"qid": query}
-        if self.sample_weight is not None:
-            more["sample_weight"] = self.sample_weight[train]
-        if self.query_weight is not None:
-            # Queries are numbered by first appearance, also in a subset of the rows.
-            more["query_weight"] = self.query_weight[np.unique(query)]
-        fresh = _copy(ranker)
-        with warnings.catch_warnings():
-            # In a fold, a feature may have a single value.
-            warnings.filterwarnings("ignore", ".* have one value, or none", RustrankWarning)
-            fresh.fit(rows_of(self.X, train), self.docs.y[train], **_passed(fresh, more))
-        found = np.asarray(fresh.predict(rows_of(self.X, test)), np.float64)
-        check_length("what predict returned", len(found), len(test), "rows")
-        return found
+def _held_out_scores(
+    ranker: Any, X: Any, y: NDArray[np.float32], held: Any, given: dict[str, Any]
+) -> NDArray[np.float64]:
+    """Fit a copy of a ranker, and return its scores of the held-out rows."""
+    fresh = _copy(ranker)
+    with warnings.catch_warnings():
+        # In a fold, a feature may have a single value.
+        warnings.filterwarnings("ignore", ".* have one value, or none", RustrankWarning)
+        fresh.fit(X, y, **_passed(fresh, given))
+    return np.asarray(fresh.predict(held), np.float64)
 
 
 def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -284,27 +255,8 @@ def _named(rankers: Any) -> dict[str, Any]:
             message = f"rankers: {name} is {shown(ranker)}, expected something with fit and predict"
             raise ParamKindError(message, code="rankers")
     if not named:
-        message = "rankers: got none, expected at least one"
-        raise ParamKindError(message, code="rankers")
+        raise ParamKindError("rankers: got none, expected at least one", code="rankers")
     return named
-
-
-def _evaluated(
-    scores: dict[str, NDArray[np.float64]],
-    given: _TrainingData,
-    judging: Judging,
-    folds_of_repeats: NDArray[np.intp],
-) -> CrossValidation:
-    docs, weight = given.docs, given.query_weight
-    repeats = {
-        name: [judge(one, docs.y, docs.queries, judging, weight) for one in rows]
-        for name, rows in scores.items()
-    }
-    found = CrossValidation({name: _mean(every) for name, every in repeats.items()})
-    found.scores, found.repeats, found.folds = scores, repeats, folds_of_repeats
-    found._drawing = Drawing.of(10_000, 0, None)
-    warn_of_nothing(next(iter(found.values())))
-    return found
 
 
 def _mean(repeats: list[Evaluation]) -> Evaluation:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError
-from rustrank.estimators.fitting import checked, queries_within
+from rustrank.estimators.fitting import queries_within
 from rustrank.inputs.scalars import whole
 
 if TYPE_CHECKING:
@@ -80,11 +80,9 @@ class QueryFolds:
             The query of each row, under scikit-learn's name for it or ours, or as a column ``qid`` of
             a frame.
         """
-        if groups is not None and qid is not None:
-            # Both are passed where groups split and qid is for the ranker.
-            groups = None
-        ids = qid if groups is None else groups
-        taken, within, sizes = queries_within(checked(X), ids, None, needed=False)
+        # Both are passed where groups split and qid is for the ranker.
+        ids = groups if qid is None else qid
+        taken, within, sizes = queries_within(X, ids, None, needed=False)
         if within is None and sizes is None:
             message = "folds are of queries: got none; pass qid= or groups=, or a column qid in X"
             raise DataError(message, code="query.none")
@@ -92,10 +90,8 @@ class QueryFolds:
             message = "QueryFolds requires y to be passed, but the target y is None"
             raise DataError(message, code="y")
         docs = as_raw_rows({"X": taken, "y": y, "qid": within}, "X")
-        for repeat in self.fold_numbers(docs):
-            for fold in range(self.n_splits):
-                held = repeat[docs.query] == fold
-                yield np.flatnonzero(~held), np.flatnonzero(held)
+        for folds in self.fold_numbers(docs):
+            yield from docs.rows_of_folds(folds, self.n_splits)
 
     def fold_numbers(self, docs: RawRows) -> NDArray[np.intp]:
         """Return the fold of each query, for each repeat."""
@@ -105,12 +101,8 @@ class QueryFolds:
             raise ParamError(message, code="folds")
         given = self.random_state
         seed = 0 if given is None else whole("random_state", given, 0, 2**32 - 1)
-        folds = np.zeros((self.n_repeats, docs.num_queries), np.intp)
-        for repeat in range(self.n_repeats):
-            parts = docs.split_queries([1.0] * num_folds, seed * _APART + repeat)
-            for fold, queries in enumerate(parts):
-                folds[repeat, queries] = fold
-        return folds
+        seeds = range(seed * _APART, seed * _APART + self.n_repeats)
+        return np.array([docs.folds(num_folds, seed) for seed in seeds])
 
     def get_metadata_routing(self) -> Any:
         """Return what `split` wants of what a search is given: ``qid``."""

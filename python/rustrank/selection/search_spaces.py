@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown
-from rustrank.inputs.scalars import flag, real, text
+from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown, wrong_kind
+from rustrank.inputs.scalars import choice, flag, real, text
 
 __all__ = ["Between", "grids"]
 
@@ -82,10 +82,7 @@ grids: Mapping[str, Space] = MappingProxyType(
             "num_leaves": (20, 60, 100, 140, 180, 220),
         },
         # Gao and others (2009), figure 4, and Wu and others (2008), section 5.2; with 500 rounds.
-        "lambdasmart-2009": {
-            "num_leaves": (2, 3, 5, 10, 20),
-            "learning_rate": (0.05, 0.1),
-        },
+        "lambdasmart-2009": {"num_leaves": (2, 3, 5, 10, 20), "learning_rate": (0.05, 0.1)},
         # Our own: the parameters that matter most on real data.
         "lambdamart": {
             "learning_rate": Between(0.02, 0.3, log=True),
@@ -106,13 +103,9 @@ grids: Mapping[str, Space] = MappingProxyType(
 def as_space(given: Any, known: Sequence[str], kind: str) -> dict[str, Sequence[Any] | Between]:
     """Return a space, given as one or by name; every parameter must be an option of the ranker."""
     if isinstance(given, str):
-        if given not in grids:
-            message = f"space: got {shown(given)}, expected one of {', '.join(grids)}"
-            raise UnknownNameError(message, code="space")
-        given = grids[given]
+        given = grids[choice("space", given, grids)]
     if not isinstance(given, Mapping) or not given:
-        message = f"space: got {shown(given)}, expected a name, or values for each parameter"
-        raise ParamKindError(message, code="space")
+        raise wrong_kind("space", given, "a name, or values for each parameter")
     space: dict[str, Sequence[Any] | Between] = {}
     for name, values in given.items():
         if text("space", name) not in known:
@@ -151,15 +144,14 @@ def grid_settings(space: Mapping[str, Sequence[Any] | Between]) -> list[dict[str
     if count > _MOST_SETTINGS:
         message = f"space has {count:,} settings, expected at most {_MOST_SETTINGS:,}"
         raise ParamError(message, code="space")
-    return [dict(zip(lists, point, strict=True)) for point in product(*lists.values())]
+    return [dict(zip(lists, point, strict=True)) for point in itertools.product(*lists.values())]
 
 
 def random_settings(
     space: Mapping[str, Sequence[Any] | Between], seed: int
 ) -> Iterator[dict[str, Any]]:
     """Yield random settings; each depends only on the seed and its number."""
-    number = 0
-    while True:
+    for number in itertools.count():
         shares = np.random.default_rng([seed, number]).random(len(space))
         yield {
             name: values.draw(share)
@@ -167,4 +159,3 @@ def random_settings(
             else values[int(share * len(values))]
             for (name, values), share in zip(space.items(), shares.tolist(), strict=True)
         }
-        number += 1

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import importlib
 import math
-import threading
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,28 +14,21 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.raw_rows import as_raw_rows
-from rustrank.errors import ParamError, ParamKindError, RustrankWarning, UnknownNameError, shown
-from rustrank.estimators.ranker import Ranker, option_record
-from rustrank.formatting import (
-    count,
-    interval,
-    number,
-    p_value,
-    result_html,
-    result_text,
-)
-from rustrank.inputs.scalars import flag, text, threads, whole
-from rustrank.metrics.comparison import Comparison
-from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue
+from rustrank.errors import ParamError, RustrankWarning, wrong_kind
+from rustrank.estimators.ranker import Ranker, option_record, options_record
+from rustrank.formatting import Table, TableResult, count, interval, number
+from rustrank.inputs.scalars import choice, flag, text, threads, whole
+from rustrank.metrics.comparison import compare_values, difference_cells
+from rustrank.metrics.evaluation import Drawing, Judging, MetricValue
 from rustrank.plotting.results import plot_tuning
 from rustrank.progress import progress_of_steps
 from rustrank.selection._trials import Records, TrialEvaluator
 from rustrank.selection.folds import QueryFolds
 from rustrank.selection.search_spaces import Between, as_space, grid_settings, random_settings
-from rustrank.training.rounds import IS_CANCELLED, Cancelled
+from rustrank.training.rounds import cancellable_pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -68,8 +60,8 @@ class Trial:
     value: MetricValue
 
 
-@dataclass(frozen=True, eq=False)
-class Tuning:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning(TableResult):
     """The settings that were tried, with their values, and a ranker with the best one.
 
     Attributes
@@ -92,7 +84,8 @@ class Tuning:
     choosing: MetricValue
     ranker: Any
     metric: str
-    _drawing: Drawing = field(repr=False)
+    _drawing: Drawing
+    _left = 0
 
     @property
     def value(self) -> MetricValue:
@@ -103,8 +96,7 @@ class Tuning:
     def booster(self) -> Booster:
         """The booster of the ranker."""
         if self.ranker is None:
-            message = "there is no booster: refit=False"
-            raise ParamError(message, code="refit")
+            raise ParamError("there is no booster: refit=False", code="refit")
         booster: Booster = self.ranker.booster_
         return booster
 
@@ -122,7 +114,7 @@ class Tuning:
             f"taking the best on other queries gives {self.metric} {number(self.choosing)} [{level}]",
         ]
 
-    def _table(self) -> tuple[list[str], list[list[str]]]:
+    def _tables(self) -> list[Table]:
         """Return the best settings, each compared with the best one."""
         names = list(self.best)
         ranked = sorted(self.trials, key=lambda trial: -_height(trial.value))
@@ -131,23 +123,11 @@ class Tuning:
         for trial in ranked[:_SHOWN]:
             row = [_shown(trial.setting[name]) for name in names]
             row += [number(trial.value), interval(trial.value.interval)]
-            if trial is self._first:
-                row += ["", ""]
-            else:
-                one, other = (
-                    Evaluation({self.metric: each.value}) for each in (self._first, trial)
-                )
-                pair = Comparison.of(one, other, ("best", "other"), self._drawing)
-                found = pair[self.metric]
-                row += [number(found.difference, "+"), p_value(found.p_randomisation)]
+            pair = self._first.value, trial.value
+            found = compare_values(*pair, ("best", "other"), self._drawing)
+            row += difference_cells(None if trial is self._first else found)
             rows.append(row)
-        return head, rows
-
-    def __repr__(self) -> str:
-        return result_text(self._table(), self.statements, left=0)
-
-    def _repr_html_(self) -> str:
-        return result_html(self._table(), self.statements, left=0)
+        return [(head, rows)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -270,62 +250,54 @@ def tune(
     """
     options = dict(locals())
     if isinstance(ranker, type) or not isinstance(ranker, Ranker):
-        message = f"ranker: got {shown(ranker)}, expected a ranker such as rr.LambdaMART()"
-        raise ParamKindError(message, code="ranker")
+        raise wrong_kind("ranker", ranker, "a ranker such as rr.LambdaMART()")
     known = [name for name in ranker.get_params() if name not in ("n_jobs", "progress")]
     tried = as_space(space, known, type(ranker).__name__)
     most = threads(num_threads)
     cores = _rustrank.num_threads() if most is None else most
     jobs = cores if n_jobs is None else whole("n_jobs", n_jobs, 1, 1024)
-    evaluator = _course(options, max(1, cores // jobs))
+    evaluator = _evaluator(options, max(1, cores // jobs))
     place = None if records is None else Path(records)
     kept = Records(place, _about(options, evaluator, tried))
-    runner = _TrialRunner(evaluator, kept, jobs, threading.Event())
     with warnings.catch_warnings():
         # Folds may have features with a single value, which the caller cannot change.
         warnings.simplefilter("ignore", RustrankWarning)
-        done = runner.run(_method(options, tried), tried, options)
+        done = _run(evaluator, kept, jobs, tried, options)
         return _result(done, evaluator, flag("refit", refit), cores)
 
 
-def _course(options: Mapping[str, Any], num_threads: int) -> TrialEvaluator:
+def _evaluator(options: Mapping[str, Any], num_threads: int) -> TrialEvaluator:
     """Check the data and the metric."""
     ranker = options["ranker"]
     docs = as_raw_rows(options["docs"], "docs")
     valid = None if options["valid"] is None else as_raw_rows(options["valid"], "valid")
     own = ranker._evaluated_by()
-    top = own[3] if options["max_label"] is None else options["max_label"]
+    top = own["max_label"] if options["max_label"] is None else options["max_label"]
     judging = Judging.of(
-        own[0] if options["metric"] is None else text("metric", options["metric"]),
-        own[1] if options["gain"] is None else options["gain"],
-        "expected",
-        "skip",
-        own[2],
-        float(docs.y.max()) if top is None else top,
-        num_threads,
+        own["metrics"] if options["metric"] is None else text("metric", options["metric"]),
+        own["gain"] if options["gain"] is None else options["gain"],
+        relevant_from=own["relevant_from"],
+        max_label=float(docs.y.max()) if top is None else top,
+        num_threads=num_threads,
     )
-    folds = np.zeros(docs.num_queries, np.intp)
+    folds, num_folds = np.zeros(docs.num_queries, np.intp), 0
     seed = whole("seed", options["seed"], 0, 2**31)
     if valid is None:
         folds = QueryFolds(options["folds"], random_state=seed).fold_numbers(docs)[0]
-    return TrialEvaluator(ranker, docs, valid, folds, judging, num_threads)
+        num_folds = int(options["folds"])
+    return TrialEvaluator(ranker, docs, valid, folds, num_folds, judging, num_threads)
 
 
 def _about(
     options: Mapping[str, Any], evaluator: TrialEvaluator, space: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return everything that the value of a setting depends on, as plain values."""
-    fixed = {
-        name: option_record(value)
-        for name, value in evaluator.ranker.get_params().items()
-        if name not in ("n_jobs", "progress", *space)
-    }
     return {
         "ranker": type(evaluator.ranker).__name__,
-        "options": fixed,
+        "options": options_record(evaluator.ranker, space),
         "docs": evaluator.docs.checksum(),
         "valid": None if evaluator.valid is None else evaluator.valid.checksum(),
-        "folds": 0 if evaluator.valid is not None else int(evaluator.folds.max()) + 1,
+        "folds": evaluator.num_folds,
         "metric": evaluator.judging.metrics[0],
         "gain": option_record(evaluator.judging.gain),
         "max_label": evaluator.judging.max_label,
@@ -338,9 +310,7 @@ def _method(options: Mapping[str, Any], space: Mapping[str, Any]) -> str:
     if given is None:
         has_ranges = any(isinstance(values, Between) for values in space.values())
         return "random" if has_ranges or options["trials"] is not None else "grid"
-    if given not in ("grid", "random", "optuna"):
-        message = f"method: got {shown(given)}, expected grid, random or optuna"
-        raise UnknownNameError(message, code="method")
+    choice("method", given, ("grid", "random", "optuna"))
     if given == "grid" and options["trials"] is not None:
         message = (
             'trials: got a number for a grid, of which all settings are tried; pass method="random"'
@@ -349,108 +319,67 @@ def _method(options: Mapping[str, Any], space: Mapping[str, Any]) -> str:
     return str(given)
 
 
-@dataclass(frozen=True, eq=False)
-class _TrialRunner:
-    """Runs trials in parallel."""
+def _run(
+    evaluator: TrialEvaluator,
+    records: Records,
+    n_jobs: int,
+    space: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> list[Trial]:
+    """Try settings in parallel, and return them with their values."""
+    method = _method(options, space)
+    wanted = 50 if options["trials"] is None else whole("trials", options["trials"], 1, 100_000)
+    done: list[Trial] = []
+    batches: Iterable[list[dict[str, Any]]]
+    if method == "optuna":
+        batches = _optuna_batches(space, options["seed"], wanted, done)
+    else:
+        drawn = islice(random_settings(space, options["seed"]), wanted)
+        batches = [grid_settings(space) if method == "grid" else list(drawn)]
+        wanted = len(batches[0])
+    shows = flag("progress", options["progress"])
+    with progress_of_steps(wanted, "trial", shows) as step, cancellable_pool(n_jobs) as pool:
 
-    evaluator: TrialEvaluator
-    records: Records
-    n_jobs: int
-    cancelled: threading.Event
-
-    def run(self, method: str, space: Mapping[str, Any], options: Mapping[str, Any]) -> list[Trial]:
-        """Try settings, and return them with their values."""
-        wanted = 50 if options["trials"] is None else whole("trials", options["trials"], 1, 100_000)
-        batches: Iterator[list[dict[str, Any]]]
-        if method == "optuna":
-            study = _Study.of(space, options["seed"])
-            batches = study.batches(wanted)
-        else:
-            study = None
-            drawn = random_settings(space, options["seed"])
-            grid = (
-                grid_settings(space) if method == "grid" else [next(drawn) for _ in range(wanted)]
-            )
-            wanted, batches = len(grid), iter([grid])
-        done: list[Trial] = []
-        shows = flag("progress", options["progress"])
-        with progress_of_steps(wanted, "trial", shows) as step:
-            for batch in batches:
-                values = self._try(batch, step)
-                done += [
-                    Trial(setting, self.evaluator.value(value))
-                    for setting, value in zip(batch, values, strict=True)
-                ]
-                if study is not None:
-                    study.tell([float(trial.value) for trial in done[-len(batch) :]])
-        return done
-
-    def _try(
-        self, batch: list[dict[str, Any]], step: Callable[[], object]
-    ) -> list[NDArray[np.float64]]:
-        def one(setting: dict[str, Any]) -> NDArray[np.float64]:
-            IS_CANCELLED.set(self.cancelled.is_set)
-            values = self.records.get(setting)
+        def tried(setting: dict[str, Any]) -> Trial:
+            values = records.get(setting)
             if values is None:
-                values = self.evaluator.evaluate(setting, self.cancelled.is_set)
-                if values is None:
-                    raise Cancelled
-                self.records.put(setting, values)
+                values = evaluator.evaluate(setting)
+                records.put(setting, values)
             step()
-            return values
+            return Trial(setting, evaluator.value(values))
 
-        if self.n_jobs == 1:
-            return [one(setting) for setting in batch]
-        with ThreadPoolExecutor(self.n_jobs) as pool:
-            try:
-                return list(pool.map(one, batch))
-            except BaseException:
-                # Ctrl-C comes here, too: what runs ends with its round, what waits is dropped.
-                self.cancelled.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+        for batch in batches:
+            done += pool.map(tried, batch)
+    return done
 
 
-@dataclass(eq=False)
-class _Study:
-    """What Optuna knows."""
+def _optuna_batches(
+    space: Mapping[str, Any], seed: int, trials: int, done: list[Trial]
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield settings that Optuna chooses, some at a time; it is told the values of those that are done."""
+    try:
+        optuna = importlib.import_module("optuna")
+    except ImportError:
+        raise ImportError('method="optuna" needs Optuna: pip install "rustrank[tune]"') from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=10)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    for start in range(0, trials, _BATCH):
+        asked = [study.ask() for _ in range(min(_BATCH, trials - start))]
+        yield [
+            {name: _suggested(trial, name, among) for name, among in space.items()}
+            for trial in asked
+        ]
+        for trial, value in zip(asked, [float(one.value) for one in done[start:]], strict=True):
+            study.tell(trial, value if math.isfinite(value) else 0.0)
 
-    study: Any
-    space: Mapping[str, Any]
-    asked: list[Any] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, space: Mapping[str, Any], seed: int) -> _Study:
-        """Begin."""
-        try:
-            optuna = importlib.import_module("optuna")
-        except ImportError:
-            message = 'method="optuna" needs Optuna: pip install "rustrank[tune]"'
-            raise ImportError(message) from None
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=10)
-        return cls(optuna.create_study(direction="maximize", sampler=sampler), space)
-
-    def batches(self, trials: int) -> Iterator[list[dict[str, Any]]]:
-        """Yield settings, so many at a time."""
-        for start in range(0, trials, _BATCH):
-            self.asked = [self.study.ask() for _ in range(min(_BATCH, trials - start))]
-            yield [
-                {name: self._suggested(trial, name) for name in self.space} for trial in self.asked
-            ]
-
-    def _suggested(self, trial: Any, name: str) -> Any:
-        values = self.space[name]
-        if not isinstance(values, Between):
-            # By number: Optuna takes no lists for values.
-            return values[trial.suggest_categorical(name, list(range(len(values))))]
-        ask = trial.suggest_int if values.is_whole else trial.suggest_float
-        return ask(name, values.low, values.high, log=values.log)
-
-    def tell(self, values: list[float]) -> None:
-        """Report the values of the last batch of settings."""
-        for trial, value in zip(self.asked, values, strict=True):
-            self.study.tell(trial, value if math.isfinite(value) else 0.0)
+def _suggested(trial: Any, name: str, values: Any) -> Any:
+    if not isinstance(values, Between):
+        # By number: Optuna takes no lists for values.
+        return values[trial.suggest_categorical(name, list(range(len(values))))]
+    ask = trial.suggest_int if values.is_whole else trial.suggest_float
+    return ask(name, values.low, values.high, log=values.log)
 
 
 def _result(
@@ -468,9 +397,9 @@ def _result(
         trials=trials,
         best=first.setting,
         choosing=evaluator.value(chosen),
-        ranker=evaluator.fitted(first.setting, num_threads) if refit else None,
+        ranker=evaluator.fitted(first.setting, n_jobs=num_threads) if refit else None,
         metric=evaluator.judging.metrics[0],
-        _drawing=Drawing.of(10_000, 0, evaluator.judging.num_threads),
+        _drawing=Drawing.of(num_threads=evaluator.judging.num_threads),
     )
 
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import fspath
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import numpy as np
 
-from rustrank.errors import ParamError, ParamKindError, shown
+from rustrank.errors import wrong_kind, wrong_value
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rustrank import _rustrank
+
+V = TypeVar("V")
 
 #: Called between rounds: whether the training of this thread is cancelled. Threads besides the main one
 #: learn of Ctrl-C by it.
@@ -32,6 +36,23 @@ _LINES, _SECONDS = 20, 1.0
 
 class Cancelled(Exception):  # noqa: N818 - another thread has failed, or Ctrl-C was pressed
     """The training of this thread was cancelled."""
+
+
+@contextlib.contextmanager
+def cancellable_pool(n_jobs: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of threads; if the block raises, trainings in them end with their round.
+
+    The same holds for Ctrl-C. What waits is dropped.
+    """
+    cancelled = threading.Event()
+    to_ask = (cancelled.is_set,)
+    with ThreadPoolExecutor(n_jobs, initializer=IS_CANCELLED.set, initargs=to_ask) as pool:
+        try:
+            yield pool
+        except BaseException:
+            cancelled.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def check_cancelled() -> None:
@@ -84,53 +105,40 @@ def booster_of(
 
 def history_of(trainer: _rustrank.Trainer) -> dict[str, dict[str, NDArray[np.float64]]]:
     """Return the values of all rounds by set and metric."""
-    rounds = np.array(trainer.history(), np.float64)
-    history: dict[str, dict[str, NDArray[np.float64]]] = {}
-    for at, (name, metric) in enumerate(trainer.names()):
-        values = rounds[:, at] if len(rounds) else np.empty(0)
-        history.setdefault(name, {})[metric] = values
-    return history
+    names, rounds = trainer.names(), trainer.history()
+    return _nested(names, np.array(rounds, np.float64).reshape(len(rounds), len(names)).T)
 
 
-@dataclass(frozen=True)
+def _nested(names: Sequence[tuple[str, str]], values: Iterable[V]) -> dict[str, dict[str, V]]:
+    """Return values by set and metric."""
+    nested: dict[str, dict[str, V]] = {}
+    for (name, metric), value in zip(names, values, strict=True):
+        nested.setdefault(name, {})[metric] = value
+    return nested
+
+
 class Reporting:
     """The actions between rounds: call-backs, progress, checkpoints and snapshots."""
 
-    callbacks: list[Callable[[Round], object]]
-    progress: bool
-    checkpoint: str | None
-    checkpoint_every: int
-    snapshot: str | None
-    snapshot_every: int
-    unit: str
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any], unit: str = "tree") -> Reporting:
+    def __init__(self, options: Mapping[str, Any], unit: str = "tree") -> None:
         """Check the options of `train`, or of an estimator, for the actions between rounds."""
         given = options["callbacks"]
-        callbacks = [given] if callable(given) else list(given or ())
-        for callback in callbacks:
+        self.callbacks = [given] if callable(given) else list(given or ())
+        for callback in self.callbacks:
             if not callable(callback):
-                message = f"callbacks: got {shown(callback)}, expected functions of a round"
-                raise ParamKindError(message, code="callbacks")
-        snapshot = options.get("snapshot")
-        if snapshot is not None and "{round}" not in fspath(snapshot):
-            message = f"snapshot: got {shown(snapshot)}, expected a path with {{round}} in it"
-            raise ParamError(message, code="snapshot")
-        checkpoint = options.get("checkpoint")
-        return cls(
-            callbacks,
-            options["progress"],
-            None if checkpoint is None else fspath(checkpoint),
-            options.get("checkpoint_every", 1),
-            None if snapshot is None else fspath(snapshot),
-            options.get("snapshot_every", 1),
-            unit,
-        )
+                raise wrong_kind("callbacks", callback, "functions of a round")
+        self.progress, self.unit = options["progress"], unit
+        files = {name: options.get(name) for name in ("checkpoint", "snapshot")}
+        paths = {name: None if path is None else fspath(path) for name, path in files.items()}
+        self.checkpoint, self.snapshot = paths["checkpoint"], paths["snapshot"]
+        if self.snapshot is not None and "{round}" not in self.snapshot:
+            raise wrong_value("snapshot", files["snapshot"], "a path with {round} in it")
+        self.checkpoint_every = options.get("checkpoint_every", 1)
+        self.snapshot_every = options.get("snapshot_every", 1)
 
-    def silent(self) -> Reporting:
-        """Return the actions of a worker that is not the first, which writes and shows nothing."""
-        return replace(self, progress=False, checkpoint=None, snapshot=None)
+    def silence(self) -> None:
+        """Leave out what a worker that is not the first must not do: writing and showing."""
+        self.progress, self.checkpoint, self.snapshot = False, None, None
 
     def run(
         self,
@@ -158,19 +166,13 @@ class Reporting:
         self._save(trainer)
 
     def _run(
-        self,
-        trainer: _rustrank.Trainer,
-        names: list[str] | None,
-        show: Callable[[Round], None],
+        self, trainer: _rustrank.Trainer, names: list[str] | None, show: Callable[[Round], None]
     ) -> None:
         keys = trainer.names()
         while (found := trainer.next_round()) is not None:
             check_cancelled()
             number, flat, is_best, num_leaves = found
-            values: dict[str, dict[str, float]] = {}
-            for (name, metric), value in zip(keys, flat, strict=True):
-                values.setdefault(name, {})[metric] = value
-            latest = Round(number, values, is_best, num_leaves, trainer, names)
+            latest = Round(number, _nested(keys, flat), is_best, num_leaves, trainer, names)
             try:
                 stops = [bool(callback(latest)) for callback in self.callbacks]
             except BaseException:
@@ -228,19 +230,18 @@ class _MetricsText:
         return ", ".join([*values, self.best_round] if self.best_round else values)
 
 
-class _Lines:
+class _Lines(_MetricsText):
     """Progress as lines of text."""
 
     def __init__(self, stream: TextIO, num_trees: int, done: int, what: str) -> None:
         self.stream, self.num_trees, self.done, self.what = stream, num_trees, done, what
-        self.best = _MetricsText()
         self.count = done
         self.begun = self.last = time.monotonic()
 
     def show(self, latest: Round) -> None:
         """Print a line if it is the first, the last, or time for one."""
         self.count += 1
-        metrics, now = self.best.text(latest), time.monotonic()
+        metrics, now = self.text(latest), time.monotonic()
         ends = self.count in (self.done + 1, self.num_trees)
         is_due = self.count % max(1, self.num_trees // _LINES) == 0
         if not ends and not (is_due and now - self.last >= _SECONDS):

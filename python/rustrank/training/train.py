@@ -2,135 +2,35 @@
 
 from __future__ import annotations
 
-import functools
+import inspect
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset, as_dataset
-from rustrank.distributed.mpi import Workers, launched_world_size
+from rustrank.distributed.mpi import launched_world_size
 from rustrank.errors import ParamError, warn_caller
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.plan import EarlyStopping, Plan, train_options
-from rustrank.parameters.schema import TRAININGS
+from rustrank.parameters.schema import TRAININGS, signature_of
 from rustrank.training.rounds import Reporting, Round, booster_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
     from os import PathLike
+
+    from typing_extensions import Unpack
 
     from rustrank.distributed.shards import Shards
     from rustrank.model.booster import Booster
+    from rustrank.parameters.option_types import TrainOptions
 
 __all__ = ["EarlyStopping", "Round", "train"]
 
-_Declared = TypeVar("_Declared", bound="Callable[..., Any]")
 
-
-def _implemented_by(function: Callable[..., Any]) -> Callable[[_Declared], _Declared]:
-    """Give a function the signature and documentation of another.
-
-    The function is called with the keywords that its caller gave, and no others: it can tell a value
-    that was given from one that was left out, even where it is the default.
-    """
-
-    def decorate(declared: _Declared) -> _Declared:
-        return cast("_Declared", functools.wraps(declared)(function))
-
-    return decorate
-
-
-def _train(dataset: Any, **given: Any) -> Booster:
-    """Train, with the keywords that the caller of `train` gave."""
-    refuse_unknown(given, TRAININGS["train"])
-    options = train_options(given)
-    if options["workers"] is not None or (
-        launched_world_size() and not isinstance(dataset, Dataset)
-    ):
-        from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
-
-        return train_on_workers({"dataset": dataset, **options}, trained)
-    return trained(as_dataset(dataset, "dataset"), options)
-
-
-@_implemented_by(_train)
 def train(
-    dataset: Dataset | Shards | str | PathLike[str],
-    *,
-    num_trees: int = 100,
-    learning_rate: float = 0.1,
-    queries_per_tree: float = 1.0,
-    docs_per_tree: float = 1.0,
-    position_l2: float = 1.0,
-    tree_shape: str = "leafwise",
-    num_leaves: int = 31,
-    max_depth: int | None = None,
-    min_leaf_docs: int = 20,
-    min_leaf_hess: float = 0.001,
-    l2: float = 0.0,
-    path_smooth: float = 0.0,
-    min_reduction: float = 0.0,
-    criterion: str = "second_order",
-    leaf_values: str = "newton",
-    features_per_tree: float = 1.0,
-    features_per_node: float = 1.0,
-    rows_per_node: float = 1.0,
-    random_strength: float = 0.0,
-    seed: int = 0,
-    objective: str | Callable[..., Any] = "lambdamart",
-    objective_metric: str | None = None,
-    pairs_to: int | str | None = "auto",
-    sigma: float = 1.0,
-    pair_normaliser: str = "auto",
-    gap_offset: float = 0.3,
-    query_normaliser: str = "none",
-    noise_scale: float | None = None,
-    noise_copies: int = 1,
-    augment: tuple[float, int] | str | None = None,
-    tied_pairs: str = "expected",
-    preferences: Any = None,
-    gain: Any = "exp2",
-    relevant_from: float | None = None,
-    max_label: float | None = None,
-    doc_sampling: str = "uniform",
-    top_docs: float | None = None,
-    step: str = "newton",
-    step_metric: str | None = None,
-    step_min: float = 0.1,
-    step_max: float = 100.0,
-    step_on: str | None = None,
-    dropout: float = 0.0,
-    dropout_skip: float = 0.5,
-    dropout_max: int | None = 50,
-    dropout_normaliser: str = "tree",
-    category_smooth: float = 10.0,
-    min_category_docs: int = 5,
-    max_categories: int = 32,
-    category_one_by_one: int = 4,
-    monotone: Mapping[str | int, int] | Sequence[int] | None = None,
-    interactions: Sequence[Sequence[str | int]] | None = None,
-    feature_weight: Mapping[str | int, float] | Sequence[float] | None = None,
-    metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] = "ndcg@10",
-    valid: Any = None,
-    early_stopping: int | EarlyStopping | None = None,
-    base: Booster | None = None,
-    preset: str | None = None,
-    progress: bool = False,
-    callbacks: Callable[[Round], object] | Sequence[Callable[[Round], object]] | None = None,
-    num_threads: int | None = None,
-    checkpoint: str | PathLike[str] | None = None,
-    checkpoint_every: int = 10,
-    resume: bool = False,
-    snapshot: str | PathLike[str] | None = None,
-    snapshot_every: int = 100,
-    workers: int | None = None,
-    mode: str = "histogram",
-    overlap: int = 0,
-    deadline: float = 300.0,
-    max_restarts: int = 0,
-    on_loss: str = "abort",
-    **unknown: Any,
+    dataset: Dataset | Shards | str | PathLike[str], **options: Unpack[TrainOptions]
 ) -> Booster:
     """Train a booster.
 
@@ -461,31 +361,42 @@ def train(
     >>> booster.score(data.X).shape == data.y.shape
     True
     """
-    # Never reached: `_implemented_by` puts the implementation in place of this body, which is here for
-    # its signature and documentation.
-    raise NotImplementedError
+    refuse_unknown(options, TRAININGS["train"])
+    every = train_options(options)
+    is_launched = launched_world_size() and not isinstance(dataset, Dataset)
+    if every["workers"] is not None or is_launched:
+        from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
+
+        return train_on_workers({"dataset": dataset, **every}, trained)
+    return trained(as_dataset(dataset, "dataset"), every)
+
+
+#: The signature that editors and ``help`` look at: all parameters, with their defaults.
+_DECLARED = inspect.signature(train)
+_OPTIONS = signature_of({name: one.default for name, one in TRAININGS["train"].items()}).parameters
+train.__signature__ = _DECLARED.replace(  # type: ignore[attr-defined]
+    parameters=[_DECLARED.parameters["dataset"], *_OPTIONS.values()]
+)
 
 
 def trained(
     dataset: Dataset,
     options: Mapping[str, Any],
-    workers: Workers | None = None,
+    team: _rustrank.Team | None = None,
     found: _rustrank.Booster | None = None,
 ) -> Booster:
     """Train with all options of `train` given; perhaps as one of several workers.
 
     A checkpoint that is ``found`` is gone on from, and not the file of that name.
     """
-    reporting = Reporting.of(options)
+    reporting = Reporting(options)
     if found is None:
         found = _found(reporting.checkpoint, options["resume"])
-    plan = Plan.of(dataset, options, found)
+    plan = Plan(dataset, options, found)
     num_trees = options["num_trees"]
-    if workers is None:
-        trainer = _rustrank.Trainer.trees(dataset._core, plan)
-    else:
-        trainer = _rustrank.Trainer.trees(dataset._core, plan, workers.team)
-        reporting = reporting if workers.is_first else reporting.silent()
+    trainer = _rustrank.Trainer.trees(dataset._core, plan, team)
+    if team is not None and team.rank > 0:
+        reporting.silence()
     done = len(trainer.history())
     if found is not None and done > num_trees:
         message = (
@@ -495,10 +406,9 @@ def trained(
         raise ParamError(message, code="num_trees")
     reporting.run(trainer, dataset._names)
     if trainer.end == "nothing":
-        message = (
+        warn_caller(
             f"training ended early: the latest of {len(trainer.history())} rounds split nothing"
         )
-        warn_caller(message)
     whole = booster_of(trainer, dataset._names)
     if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole
@@ -513,6 +423,5 @@ def _found(checkpoint: str | None, resume: bool) -> _rustrank.Booster | None:
     if not resume:
         return None
     if checkpoint is None:
-        message = "resume needs a checkpoint: pass checkpoint="
-        raise ParamError(message, code="resume")
+        raise ParamError("resume needs a checkpoint: pass checkpoint=", code="resume")
     return _rustrank.Booster.load(fspath(checkpoint)) if Path(checkpoint).exists() else None

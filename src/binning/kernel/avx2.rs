@@ -7,20 +7,20 @@ use std::arch::x86_64::{
     __m256, _CMP_LT_OQ, _mm256_cmp_ps, _mm256_loadu_ps, _mm256_movemask_ps, _mm256_set1_ps,
 };
 
-pub(super) fn encode(tables: &[(usize, ThresholdTable)], mut job: EncodeJob<'_>) {
+pub(super) fn encode(tables: &[ThresholdTable], mut job: EncodeJob<'_, '_>) {
     debug_assert!(Level::Avx2.is_available());
-    for (feature, table) in tables {
+    for table in tables {
         // SAFETY: `kernel::encode` calls this only after `Level::Avx2.is_available()` or that of
         // AVX-512, which check the features that `run` is compiled for.
-        unsafe { run(table, *feature, &mut job) }
+        unsafe { run(table, &mut job) }
     }
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn run(table: &ThresholdTable, feature: usize, job: &mut EncodeJob<'_>) {
+fn run(table: &ThresholdTable, job: &mut EncodeJob<'_, '_>) {
     let ends = load(&table.ends);
     let groups = table.thresholds.as_chunks::<16>().0;
-    table.for_each(feature, job, |cell| {
+    table.for_each(job, |cell| {
         let x = _mm256_set1_ps(cell);
         // The last end is infinite, so the group is at most 15.
         let group = below(ends, x);

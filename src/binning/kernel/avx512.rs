@@ -2,17 +2,15 @@
 //!
 //! Blocks of sixteen features are transposed, so that the cells of a feature are neighbours. Each
 //! level of the tree is a shuffle of its nodes by the paths of the cells so far, and a comparison.
-//! At the end the codes of all features are transposed back to rows.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::{EncodeJob, LEVELS, ThresholdTable};
 use crate::simd::Level;
 use std::arch::x86_64::{
-    __m128i, __m512, __m512i, __mmask16, _CMP_NGE_UQ, _mm_add_epi8, _mm_and_si128, _mm_loadu_si128,
-    _mm_min_epu8, _mm_or_si128, _mm_set1_epi8, _mm_setzero_si128, _mm_shuffle_epi8, _mm_slli_epi16,
-    _mm_srli_epi16, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpacklo_epi8, _mm256_cvtepi16_epi8,
-    _mm256_cvtepu8_epi16, _mm256_mullo_epi16, _mm256_set1_epi16, _mm512_castpd_ps,
-    _mm512_castps_pd, _mm512_cmp_ps_mask, _mm512_cvtepi32_epi8, _mm512_loadu_ps,
+    __m128i, __m512, __m512i, __mmask16, _CMP_NGE_UQ, _mm_add_epi8, _mm_and_si128, _mm_min_epu8,
+    _mm_or_si128, _mm_set1_epi8, _mm_shuffle_epi8, _mm_slli_epi16, _mm_srli_epi16,
+    _mm256_cvtepi16_epi8, _mm256_cvtepu8_epi16, _mm256_mullo_epi16, _mm256_set1_epi16,
+    _mm512_castpd_ps, _mm512_castps_pd, _mm512_cmp_ps_mask, _mm512_cvtepi32_epi8, _mm512_loadu_ps,
     _mm512_mask_blend_ps, _mm512_mask_or_epi32, _mm512_maskz_loadu_ps, _mm512_permutex2var_ps,
     _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_setzero_ps, _mm512_setzero_si512,
     _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps,
@@ -25,10 +23,7 @@ const LANES: usize = 16;
 /// features do not compete for the same cache sets.
 const ROWS: usize = 240;
 
-/// Codes of sixteen rows.
-type Codes = [u8; LANES];
-
-pub(super) fn encode(tables: &[(usize, ThresholdTable)], job: EncodeJob<'_>) {
+pub(super) fn encode(tables: &[ThresholdTable], job: EncodeJob<'_, '_>) {
     debug_assert!(Level::Avx512.is_available());
     // SAFETY: `kernel::encode` calls this only after `Level::Avx512.is_available()`, which checks the
     // features that `run` is compiled for.
@@ -36,64 +31,62 @@ pub(super) fn encode(tables: &[(usize, ThresholdTable)], job: EncodeJob<'_>) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn run(tables: &[(usize, ThresholdTable)], job: EncodeJob<'_>) {
-    let EncodeJob { cells, num_features, rows, width } = job;
-    let height = (rows.len() / width).min(ROWS).div_ceil(LANES);
+fn run(tables: &[ThresholdTable], job: EncodeJob<'_, '_>) {
+    let EncodeJob { cells, num_features, columns } = job;
     let mut transposed = [0.0; LANES * ROWS];
-    let mut columns = vec![[0; LANES]; width * height];
-    for (cells, rows) in cells.chunks(ROWS * num_features).zip(rows.chunks_mut(ROWS * width)) {
-        columns.fill([0; LANES]);
-        for tables in tables.chunk_by(|(a, _), (b, _)| a / LANES == b / LANES) {
-            let first = tables[0].0 / LANES * LANES;
-            transpose(
-                &cells[first..],
-                num_features,
-                LANES.min(num_features - first),
-                &mut transposed,
-            );
-            for (feature, table) in tables {
-                let cells = &transposed[(feature - first) * ROWS..][..height * LANES];
-                let column = &mut columns[table.column * height..][..height];
+    for (block, cells) in cells.chunks(ROWS * num_features).enumerate() {
+        let (first_row, num_rows) = (block * ROWS, cells.len() / num_features);
+        for tables in tables.chunk_by(|a, b| a.feature / LANES == b.feature / LANES) {
+            let first = tables[0].feature / LANES * LANES;
+            let width = LANES.min(num_features - first);
+            transpose(&cells[first..], num_features, width, &mut transposed);
+            for table in tables {
+                let cells = &transposed[(table.feature - first) * ROWS..][..ROWS];
+                let column = &mut columns[table.column][first_row..][..num_rows];
                 encode_column(table, cells.as_chunks().0, column);
             }
         }
-        transpose_back(&columns, height, rows, width);
     }
 }
 
 /// Adds the codes of a feature's cells to a column.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 #[inline]
-fn encode_column(table: &ThresholdTable, cells: &[[f32; LANES]], column: &mut [Codes]) {
+fn encode_column(table: &ThresholdTable, cells: &[[f32; LANES]], column: &mut [u8]) {
     let missing = _mm_set1_epi8(table.missing.cast_signed());
     let stride = _mm256_set1_epi16(i16::from(table.stride));
     let mut nodes = [_mm512_setzero_ps(); 19];
     for (node, thresholds) in nodes.iter_mut().zip(table.tree.iter()) {
         *node = load(thresholds);
     }
-    for (cells, to) in cells.iter().zip(column) {
+    let (whole, rest) = column.as_chunks_mut();
+    let mut last = [0; LANES];
+    last[..rest.len()].copy_from_slice(rest);
+    let tail = (!rest.is_empty()).then_some(&mut last);
+    for (cells, to) in cells.iter().zip(whole.iter_mut().chain(tail)) {
         let cells = load(cells);
         let location =
             if table.is_narrow { four_levels(&nodes, cells) } else { eight_levels(&nodes, cells) };
         let code = _mm_min_epu8(location, missing);
         if table.is_alone {
-            store_codes(to, code);
+            *to = bytemuck::cast(code);
         } else {
             let digit = _mm256_mullo_epi16(_mm256_cvtepu8_epi16(code), stride);
-            store_codes(to, _mm_add_epi8(load_codes(to), _mm256_cvtepi16_epi8(digit)));
+            *to = bytemuck::cast(_mm_add_epi8(bytemuck::cast(*to), _mm256_cvtepi16_epi8(digit)));
         }
     }
+    rest.copy_from_slice(&last[..rest.len()]);
 }
 
 /// The leaf below the first four levels; for a missing cell it is the last.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 #[inline]
 fn four_levels(nodes: &[__m512; 19], cells: __m512) -> __m128i {
-    _mm_shuffle_epi8(load_codes(&REVERSED), _mm512_cvtepi32_epi8(first_four(nodes, cells)))
+    _mm_shuffle_epi8(bytemuck::cast(REVERSED), _mm512_cvtepi32_epi8(first_four(nodes, cells)))
 }
 
 /// The numbers 0 to 15 with their four bits reversed.
-static REVERSED: Codes = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
+static REVERSED: [u8; LANES] = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
 
 /// The paths over the first four levels.
 #[target_feature(enable = "avx512f")]
@@ -140,44 +133,8 @@ fn turns(thresholds: __m512, cells: __m512) -> __mmask16 {
 #[inline]
 fn reversed(bytes: __m128i) -> __m128i {
     let nibble = _mm_set1_epi8(15);
-    let of = |nibbles| _mm_shuffle_epi8(load_codes(&REVERSED), _mm_and_si128(nibbles, nibble));
+    let of = |nibbles| _mm_shuffle_epi8(bytemuck::cast(REVERSED), _mm_and_si128(nibbles, nibble));
     _mm_or_si128(_mm_slli_epi16::<4>(of(bytes)), of(_mm_srli_epi16::<4>(bytes)))
-}
-
-/// Transposes columns of `height` times sixteen codes to rows.
-#[target_feature(enable = "avx512f,avx512vl")]
-#[inline]
-fn transpose_back(columns: &[Codes], height: usize, rows: &mut [u8], width: usize) {
-    let mut column = 0;
-    while column + LANES <= width {
-        for (at, rows) in rows.chunks_mut(LANES * width).enumerate() {
-            let mut block = [_mm_setzero_si128(); LANES];
-            for (i, slot) in block.iter_mut().enumerate() {
-                *slot = load_codes(&columns[(column + i) * height + at]);
-            }
-            // Interleaving the first half of 256 bytes with the second, four times, transposes
-            // them.
-            for _ in 0..4 {
-                let old = block;
-                for i in 0..8 {
-                    block[2 * i] = _mm_unpacklo_epi8(old[i], old[i + 8]);
-                    block[2 * i + 1] = _mm_unpackhi_epi8(old[i], old[i + 8]);
-                }
-            }
-            for (row, codes) in rows.chunks_mut(width).zip(&block) {
-                if let Some(to) = row[column..].first_chunk_mut() {
-                    store_codes(to, *codes);
-                }
-            }
-        }
-        column += LANES;
-    }
-    for column in column..width {
-        let codes = columns[column * height..][..height].as_flattened();
-        for (row, &code) in rows.chunks_mut(width).zip(codes) {
-            row[column] = code;
-        }
-    }
 }
 
 /// Transposes rows of up to sixteen features to runs of up to `ROWS` cells per feature, padded with
@@ -261,18 +218,4 @@ fn load(values: &[f32; LANES]) -> __m512 {
 fn store(to: &mut [f32; LANES], values: __m512) {
     // SAFETY: sixteen `f32` are the 64 bytes that the unaligned store writes.
     unsafe { _mm512_storeu_ps(to.as_mut_ptr(), values) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn load_codes(codes: &Codes) -> __m128i {
-    // SAFETY: the unaligned load reads these 16 bytes.
-    unsafe { _mm_loadu_si128(codes.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store_codes(to: &mut Codes, codes: __m128i) {
-    // SAFETY: the unaligned store writes these 16 bytes.
-    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), codes) }
 }

@@ -11,7 +11,6 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub(super) mod nonzero_keys;
-mod portable;
 pub(crate) mod transpose;
 
 use super::layout::CodeLocation;
@@ -21,6 +20,7 @@ use crate::simd::Level;
 /// The thresholds of a feature in the form that the kernels need, and where its codes are stored.
 #[derive(Debug)]
 pub(super) struct ThresholdTable {
+    feature: usize,
     /// The largest threshold of each group.
     ends: [f32; 16],
     /// All thresholds, padded with infinity: sixteen groups.
@@ -37,7 +37,12 @@ pub(super) struct ThresholdTable {
 }
 
 impl ThresholdTable {
-    pub(super) fn new(mapper: &BinMapper, location: CodeLocation, is_alone: bool) -> Self {
+    pub(super) fn new(
+        feature: usize,
+        mapper: &BinMapper,
+        location: CodeLocation,
+        is_alone: bool,
+    ) -> Self {
         let mut thresholds = Box::new([f32::INFINITY; 256]);
         thresholds[..mapper.thresholds().len()].copy_from_slice(mapper.thresholds());
         let mut ends = [0.0; 16];
@@ -49,6 +54,7 @@ impl ThresholdTable {
         let is_narrow = mapper.thresholds().len() < 15;
         let tree = Box::new(tree(&thresholds, if is_narrow { 4 } else { 8 }));
         Self {
+            feature,
             ends,
             tree,
             thresholds,
@@ -69,10 +75,9 @@ impl ThresholdTable {
         reason = "`code` must be compiled with the features of its level"
     )]
     #[inline(always)]
-    fn for_each(&self, feature: usize, job: &mut EncodeJob<'_>, code: impl Fn(f32) -> u8) {
-        let cells = job.cells[feature..].iter().step_by(job.num_features);
-        let bytes = job.rows[self.column..].iter_mut().step_by(job.width);
-        for (&cell, byte) in cells.zip(bytes) {
+    fn for_each(&self, job: &mut EncodeJob<'_, '_>, code: impl Fn(f32) -> u8) {
+        let cells = job.cells[self.feature..].iter().step_by(job.num_features);
+        for (&cell, byte) in cells.zip(&mut *job.columns[self.column]) {
             let found = code(cell);
             let code = if cell.is_nan() { self.missing } else { found };
             *byte = byte.wrapping_add(code.wrapping_mul(self.stride));
@@ -103,27 +108,39 @@ fn tree(thresholds: &[f32; 256], levels: usize) -> ThresholdTree {
 }
 
 /// A block of rows to bin.
-pub(super) struct EncodeJob<'a> {
+pub(super) struct EncodeJob<'a, 'c> {
     /// The cells, row after row.
     pub(super) cells: &'a [f32],
     pub(super) num_features: usize,
-    /// The binned rows, `width` bytes each; zeros at first.
-    pub(super) rows: &'a mut [u8],
-    pub(super) width: usize,
+    /// The rows' bytes of each column; zeros at first.
+    pub(super) columns: &'a mut [&'c mut [u8]],
 }
 
 /// Writes the codes of all features that have a table to their columns.
-pub(super) fn encode(level: Level, tables: &[(usize, ThresholdTable)], job: EncodeJob<'_>) {
+pub(super) fn encode(level: Level, tables: &[ThresholdTable], mut job: EncodeJob<'_, '_>) {
     /// With fewer rows, most lanes would be empty.
     #[cfg(target_arch = "x86_64")]
     const LEAST_ROWS: usize = 8;
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() && job.rows.len() >= LEAST_ROWS * job.width => {
+        Level::Avx512
+            if level.is_available() && job.cells.len() >= LEAST_ROWS * job.num_features =>
+        {
             avx512::encode(tables, job);
         }
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 | Level::Avx2 if level.is_available() => avx2::encode(tables, job),
-        _ => portable::encode(tables, job),
+        _ => {
+            let below = |thresholds: &[f32; 16], cell| -> u8 {
+                thresholds.iter().map(|&t| u8::from(t < cell)).sum()
+            };
+            for table in tables {
+                let groups = table.thresholds.as_chunks().0;
+                table.for_each(&mut job, |cell| {
+                    let group = below(&table.ends, cell);
+                    16 * group + below(&groups[usize::from(group & 15)], cell)
+                });
+            }
+        }
     }
 }

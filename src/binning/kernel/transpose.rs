@@ -1,14 +1,10 @@
-//! Transposes bytes between rows and columns, in squares of sixteen.
+//! Transposes bytes from columns to rows, in squares of sixteen.
 //!
 //! A square is transposed in registers by 64 shuffles. All SIMD levels run the same loop, the
 //! higher ones with more registers.
-#![expect(unsafe_code, reason = "a kernel: SSE2 and more behind a run-time check")]
-#![expect(
-    clippy::inline_always,
-    reason = "the loops must be compiled with the features of their level"
-)]
+#![expect(unsafe_code, reason = "a kernel: SSE2, which is part of x86-64")]
 
-use crate::simd::Level;
+use crate::simd::for_levels;
 
 /// The number of rows and columns of a square.
 pub(crate) const SIDE: usize = 16;
@@ -17,28 +13,6 @@ const DOCS: usize = 64;
 
 /// Cells of sixteen rows or columns.
 type Square = [[u8; SIDE]; SIDE];
-
-/// Consecutive rows.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RowBlock<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) width: usize,
-    /// The row to write to each index of the columns.
-    pub(crate) from: &'a [u32],
-}
-
-/// Transposes rows to columns, each with as many cells as `from`.
-pub(crate) fn rows_to_columns(level: Level, rows: RowBlock<'_>, columns: &mut [&mut [u8]]) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the level has these features, and the machine has the level.
-        Level::Avx512 if level.is_available() => unsafe { x86::columns_avx512(rows, columns) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx2 if level.is_available() => unsafe { x86::columns_avx2(rows, columns) },
-        _ => write_columns(transposed, rows, columns),
-    }
-}
 
 /// Columns of cells.
 #[derive(Debug, Clone, Copy)]
@@ -49,78 +23,25 @@ pub(crate) struct ColumnBlock<'a> {
     pub(crate) first: usize,
 }
 
-/// Transposes all columns to lines of `pitch` bytes: a multiple of [`SIDE`], or less than it.
-pub(crate) fn columns_to_strips(
-    level: Level,
-    from: ColumnBlock<'_>,
-    pitch: usize,
-    lines: &mut [u8],
-) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the level has these features, and the machine has the level.
-        Level::Avx512 if level.is_available() => unsafe { x86::lines_avx512(from, pitch, lines) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Level::Avx2 if level.is_available() => unsafe { x86::lines_avx2(from, pitch, lines) },
-        _ => write_lines(transposed, from, pitch, lines),
-    }
-}
-
-#[inline(always)]
-fn write_columns(
-    transposed: impl Fn(Square) -> Square,
-    rows: RowBlock<'_>,
-    columns: &mut [&mut [u8]],
-) {
-    let RowBlock { bytes, width, from } = rows;
-    for first in (0..width).step_by(SIDE) {
-        // The last square overlaps the one before instead of being incomplete.
-        let first = first.min(width.saturating_sub(SIDE));
-        let columns = &mut columns[first..width.min(first + SIDE)];
-        for (at, from) in (0..).step_by(SIDE).zip(from.chunks(SIDE)) {
-            let mut square = [[0; SIDE]; SIDE];
-            for (line, &row) in square.iter_mut().zip(from) {
-                let row = &bytes[row as usize * width + first..];
-                match row.first_chunk() {
-                    Some(row) if width >= SIDE => *line = *row,
-                    _ => copy(&row[..width], &mut line[..width]),
-                }
-            }
-            let square = transposed(square);
-            for (column, line) in columns.iter_mut().zip(&square) {
-                let column = &mut column[at..];
-                match column.first_chunk_mut() {
-                    Some(column) => *column = *line,
-                    None => copy(&line[..column.len()], column),
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn write_lines(
-    transposed: impl Fn(Square) -> Square,
-    from: ColumnBlock<'_>,
-    pitch: usize,
-    lines: &mut [u8],
-) {
-    let ColumnBlock { columns, first } = from;
-    for (doc, to) in (first..).step_by(DOCS).zip(lines.chunks_mut(DOCS * pitch)) {
-        for (at, columns) in (0..).step_by(SIDE).zip(columns.chunks(SIDE)) {
-            for (doc, to) in (doc..).step_by(SIDE).zip(to.chunks_mut(SIDE * pitch)) {
-                let mut square = [[0; SIDE]; SIDE];
-                for (line, column) in square.iter_mut().zip(columns) {
-                    if let Some(cells) = column[doc..].first_chunk() {
-                        *line = *cells;
+for_levels! {
+    /// Transposes all columns to lines of `pitch` bytes: a multiple of [`SIDE`], or less than it.
+    pub(crate) fn columns_to_strips(from: ColumnBlock<'_>, pitch: usize, lines: &mut [u8]) {
+        let ColumnBlock { columns, first } = from;
+        for (doc, to) in (first..).step_by(DOCS).zip(lines.chunks_mut(DOCS * pitch)) {
+            for (at, columns) in (0..).step_by(SIDE).zip(columns.chunks(SIDE)) {
+                for (doc, to) in (doc..).step_by(SIDE).zip(to.chunks_mut(SIDE * pitch)) {
+                    let mut square = [[0; SIDE]; SIDE];
+                    for (line, column) in square.iter_mut().zip(columns) {
+                        if let Some(cells) = column[doc..].first_chunk() {
+                            *line = *cells;
+                        }
                     }
-                }
-                let square = transposed(square);
-                for (to, line) in to.chunks_exact_mut(pitch).zip(&square) {
-                    match to[at..].first_chunk_mut() {
-                        Some(to) => *to = *line,
-                        None => copy(&line[..pitch], &mut to[at..]),
+                    let square = transposed(square);
+                    for (to, line) in to.chunks_exact_mut(pitch).zip(&square) {
+                        match to[at..].first_chunk_mut() {
+                            Some(to) => *to = *line,
+                            None => copy(&line[..pitch], &mut to[at..]),
+                        }
                     }
                 }
             }
@@ -157,7 +78,7 @@ fn plain(square: Square) -> Square {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{ColumnBlock, RowBlock, SIDE, Square, write_columns, write_lines};
+    use super::{SIDE, Square};
     use std::arch::x86_64::{__m128i, _mm_unpackhi_epi8, _mm_unpacklo_epi8};
 
     #[target_feature(enable = "sse2")]
@@ -174,32 +95,13 @@ mod x86 {
         }
         bytemuck::cast(lines)
     }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub(super) fn columns_avx512(rows: RowBlock<'_>, columns: &mut [&mut [u8]]) {
-        write_columns(|square| transposed(square), rows, columns);
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(super) fn columns_avx2(rows: RowBlock<'_>, columns: &mut [&mut [u8]]) {
-        write_columns(|square| transposed(square), rows, columns);
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-    pub(super) fn lines_avx512(from: ColumnBlock<'_>, pitch: usize, lines: &mut [u8]) {
-        write_lines(|square| transposed(square), from, pitch, lines);
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(super) fn lines_avx2(from: ColumnBlock<'_>, pitch: usize, lines: &mut [u8]) {
-        write_lines(|square| transposed(square), from, pitch, lines);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random::draw;
+    use crate::simd::Level;
 
     #[test]
     fn a_square_is_turned_as_the_plain_loop_turns_it() {
@@ -210,31 +112,23 @@ mod tests {
     }
 
     #[test]
-    fn rows_become_columns_and_columns_lines_at_every_level() {
+    fn columns_become_lines_at_every_level() {
         for (width, num_rows) in [(1, 1), (7, 40), (16, 16), (50, 33), (64, 200), (3, 130)] {
             let cell = |i| draw(1, width as u64, i) as u8;
-            let bytes: Vec<u8> = (0..(width * num_rows) as u64).map(cell).collect();
-            let mut from: Vec<u32> = (0..num_rows as u32).collect();
-            from.sort_by_key(|&row| draw(2, 2, row.into()));
+            let column = |i: usize| {
+                let mut column: Vec<u8> =
+                    (0..num_rows).map(|doc| cell((doc * width + i) as u64)).collect();
+                column.resize(num_rows + SIDE, 0);
+                column
+            };
+            let columns: Vec<Vec<u8>> = (0..width).map(column).collect();
+            let columns: Vec<&[u8]> = columns.iter().map(|column| &column[..]).collect();
+            let pitch = width.next_power_of_two();
             for level in Level::available() {
-                let mut columns = vec![vec![0; num_rows + SIDE]; width];
-                let mut cells: Vec<_> = columns.iter_mut().map(|c| &mut c[..num_rows]).collect();
-                rows_to_columns(level, RowBlock { bytes: &bytes, width, from: &from }, &mut cells);
-                for (i, column) in columns.iter().enumerate() {
-                    let row = |doc: usize| bytes[from[doc] as usize * width + i];
-                    assert!((0..num_rows).all(|doc| column[doc] == row(doc)));
-                    assert_eq!(column[num_rows..], [0; SIDE]);
-                }
-                let columns: Vec<&[u8]> = columns.iter().map(|column| &column[..]).collect();
-                let pitch = width.next_power_of_two();
                 for first in [0, num_rows / 2] {
                     let mut lines = vec![0; (num_rows - first) * pitch];
-                    columns_to_strips(
-                        level,
-                        ColumnBlock { columns: &columns, first },
-                        pitch,
-                        &mut lines,
-                    );
+                    let from = ColumnBlock { columns: &columns, first };
+                    columns_to_strips(level, from, pitch, &mut lines);
                     for (doc, line) in (first..).zip(lines.chunks_exact(pitch)) {
                         assert!(line.iter().zip(&columns).all(|(&cell, own)| cell == own[doc]));
                         assert!(line[width..].iter().all(|&cell| cell == 0));

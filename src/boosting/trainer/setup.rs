@@ -4,12 +4,10 @@ use super::super::bagging::Bagging;
 use super::super::dropout::DropoutState;
 use super::super::evaluation::EvaluationSets;
 use super::super::initial_model::InitialModel;
-use super::super::notes;
 use super::super::position_bias::PositionBias;
 use super::super::reducer::{DataFacts, RoundReducer};
-use super::super::score_cache::ScoreCache;
 use super::super::{ExactStep, StepRule};
-use super::{BoostingTrainer, TrainingPlan, TreeLearner, table};
+use super::{BoostingTrainer, TrainingPlan, TreeLearner, checkpoint, table};
 use crate::data::Dataset;
 use crate::error::{Error, Result, room_for};
 use crate::model::Model;
@@ -21,17 +19,7 @@ use std::sync::Arc;
 impl BoostingTrainer {
     /// A trainer, after all checks that need no tree.
     pub fn new(dataset: Arc<Dataset>, plan: TrainingPlan, interrupt: &Interrupt) -> Result<Self> {
-        Self::with_reducer(dataset, plan, Box::new(LocalReducer), interrupt)
-    }
-
-    /// As [`new`](Self::new), for one of several workers that train the same model.
-    pub(crate) fn with_reducer(
-        dataset: Arc<Dataset>,
-        plan: TrainingPlan,
-        reducer: Box<dyn RoundReducer>,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        TreeLearner::unready(dataset, plan, reducer)?.driver(Vec::new(), interrupt)
+        Self::with_reducer(dataset, plan, None, Box::new(LocalReducer), interrupt)
     }
 
     /// Continues from a checkpoint of a training with the same data, plan and base model.
@@ -41,18 +29,20 @@ impl BoostingTrainer {
         checkpoint: Model,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        Self::resume_with_reducer(dataset, plan, checkpoint, Box::new(LocalReducer), interrupt)
+        Self::with_reducer(dataset, plan, Some(checkpoint), Box::new(LocalReducer), interrupt)
     }
 
-    /// As [`resume`](Self::resume), for one of several workers that train the same model.
-    pub(crate) fn resume_with_reducer(
+    /// The trainer of one of several workers that train the same model, from a checkpoint if there
+    /// is one.
+    pub(crate) fn with_reducer(
         dataset: Arc<Dataset>,
         plan: TrainingPlan,
-        checkpoint: Model,
+        checkpoint: Option<Model>,
         reducer: Box<dyn RoundReducer>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let mut learner = TreeLearner::unready(dataset, plan, reducer)?;
+        let Some(checkpoint) = checkpoint else { return learner.driver(Vec::new(), interrupt) };
         let restored = learner.restore(checkpoint);
         let history = learner.reducer.agreed("the checkpoint", restored)?;
         let fingerprint = crate::hash::bytes(learner.model.to_text().as_bytes());
@@ -70,7 +60,7 @@ impl TreeLearner {
     ) -> Result<Self> {
         let evaluation = checked(&dataset, &mut plan);
         let mut evaluation = reducer.agreed("the plan", evaluation)?;
-        let data_facts = reducer.exchange_facts(&dataset, &mut plan, &mut evaluation)?;
+        let data_facts = reducer.exchange_facts(&mut plan, &mut evaluation)?;
         let reducer: Arc<dyn RoundReducer> = reducer.into();
         let made = Self::made(dataset, plan, evaluation, data_facts, reducer.clone());
         reducer.agreed("the trainer", made)
@@ -102,20 +92,18 @@ impl TreeLearner {
         let by_squares = plan.params.grow.criterion == Criterion::LeastSquares;
         let only_pairs = needs_pairs && !by_squares && !evaluation.sees_train();
         let bagging = Bagging::new(&dataset, &plan.params, only_pairs);
-        let mut start =
-            InitialModel::new(&plan, class_target.as_ref(), &dataset, evaluation.sets())?;
+        let mut start = InitialModel::new(&plan, class_target.as_ref(), &evaluation)?;
         let dropout_state =
             DropoutState::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
         let InitialModel { mut model, origin } = start;
         let bias = PositionBias::new(&plan.params, class_target.is_none(), &dataset, &mut model)?;
-        notes::write_params(&mut model, &plan);
+        checkpoint::write_params(&mut model, &plan);
         for (&feature, names) in dataset.binning().category_names() {
             model.set_category_names(feature, names);
         }
         Ok(Self {
             gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],
             num_before: model.num_rounds(),
-            score_cache: ScoreCache::default(),
             dropout_state,
             bias,
             class_target,
@@ -137,27 +125,8 @@ impl TreeLearner {
     fn driver(mut self, history: Vec<Vec<f64>>, interrupt: &Interrupt) -> Result<BoostingTrainer> {
         self.replay(interrupt)?;
         let rounds = self.evaluation.round_plan(&self.plan);
-        rounds.check_values(&self.values(0, interrupt)?)?;
+        rounds.check_values(&self.evaluation.values(&*self.reducer, 0, interrupt)?)?;
         Ok(RoundDriver::of(self, rounds, history))
-    }
-
-    /// Takes the model of a checkpoint; returns its history.
-    fn restore(&mut self, checkpoint: Model) -> Result<Vec<Vec<f64>>> {
-        let note = |name| checkpoint.attributes().get(name).cloned().unwrap_or_default();
-        let (initial_values, biases) = (note(notes::BIRTHS), note(notes::BIASES));
-        let (model, history) = notes::restore(checkpoint, &self.context())?;
-        self.model = model;
-        if let Some(dropout_state) = &mut self.dropout_state
-            && !dropout_state.restore(&initial_values, &self.model)
-        {
-            return Err(notes::damaged());
-        }
-        if let Some(bias) = &mut self.bias
-            && !bias.restore(&biases, history.len())
-        {
-            return Err(notes::damaged());
-        }
-        Ok(history)
     }
 }
 
@@ -186,8 +155,10 @@ fn checked(dataset: &Arc<Dataset>, plan: &mut TrainingPlan) -> Result<Evaluation
         (std::mem::take(&mut plan.evaluation_sets), std::mem::take(&mut plan.metrics));
     let evaluation = EvaluationSets::new(sets, metrics, dataset)?;
     evaluation.round_plan(plan).check("early_stopping")?;
-    if let StepRule::Exact(ExactStep { set: Some(set), .. }) = plan.params.step {
-        evaluation.check_step(set)?;
+    if let StepRule::Exact(ExactStep { set: Some(set), .. }) = plan.params.step
+        && set >= evaluation.sets().count()
+    {
+        return Err(Error::param("step", "the exact step has no such set to look at"));
     }
     Ok(evaluation)
 }

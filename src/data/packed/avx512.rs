@@ -3,12 +3,12 @@
 
 use super::{CellGroup, GroupHead, HEAD, LANES};
 use crate::simd::Level;
+use bytemuck::{Pod, bytes_of_mut, cast, pod_read_unaligned};
 use std::arch::x86_64::{
-    __m128i, __m512, _MM_HINT_T0, _mm_loadu_si128, _mm_maskz_compress_epi8, _mm_maskz_expand_epi8,
-    _mm_prefetch, _mm_storeu_si128, _mm512_cmpeq_ps_mask, _mm512_cmple_epu32_mask,
-    _mm512_cvtepi32_epi8, _mm512_cvtepi32_ps, _mm512_cvtepu8_epi32, _mm512_cvttps_epi32,
-    _mm512_loadu_ps, _mm512_mask_expand_ps, _mm512_mask_test_epi32_mask, _mm512_maskz_compress_ps,
-    _mm512_set1_epi32, _mm512_storeu_ps,
+    __m128i, __m512, _MM_HINT_T0, _mm_maskz_compress_epi8, _mm_maskz_expand_epi8, _mm_prefetch,
+    _mm512_cmpeq_ps_mask, _mm512_cmple_epu32_mask, _mm512_cvtepi32_epi8, _mm512_cvtepi32_ps,
+    _mm512_cvtepu8_epi32, _mm512_cvttps_epi32, _mm512_mask_expand_ps, _mm512_mask_test_epi32_mask,
+    _mm512_maskz_compress_ps, _mm512_set1_epi32,
 };
 
 pub(super) fn pack(row: &[CellGroup], to: &mut [u8]) -> usize {
@@ -29,7 +29,7 @@ fn pack_row(row: &[CellGroup], to: &mut [u8]) -> usize {
     let (heads, cells) = to.split_at_mut(HEAD * row.len());
     let mut at = 0;
     for (group, head) in row.iter().zip(heads.as_chunks_mut().0) {
-        let given = load_16(group);
+        let given: __m512 = cast(*group);
         // NaN and numbers that are too large become negative integers: above all counts as unsigned.
         let whole = _mm512_cvttps_epi32(given);
         let equal = _mm512_cmpeq_ps_mask(_mm512_cvtepi32_ps(whole), given);
@@ -38,12 +38,12 @@ fn pack_row(row: &[CellGroup], to: &mut [u8]) -> usize {
             GroupHead { counts: _mm512_mask_test_epi32_mask(small, whole, whole), others: !small };
         *head = found.bytes();
         // The last store may write beyond the row: there is room for `MAX_GROUP_BYTES`.
-        if let Some(to) = cells[at..].first_chunk_mut() {
-            store_bytes(to, _mm_maskz_compress_epi8(found.counts, _mm512_cvtepi32_epi8(whole)));
+        if let Some(to) = cells[at..].first_chunk_mut::<16>() {
+            *to = cast(_mm_maskz_compress_epi8(found.counts, _mm512_cvtepi32_epi8(whole)));
         }
         at += found.counts.count_ones() as usize;
-        if let Some(to) = cells[at..].first_chunk_mut() {
-            store_cells(to, _mm512_maskz_compress_ps(found.others, given));
+        if let Some(to) = cells[at..].first_chunk_mut::<64>() {
+            *to = cast(_mm512_maskz_compress_ps(found.others, given));
         }
         at += 4 * found.others.count_ones() as usize;
     }
@@ -56,23 +56,16 @@ fn unpack_row(heads: &[[u8; HEAD]], cells: &[u8], first: usize, to: &mut [f32]) 
     for (&head, to) in heads[first..].iter().zip(to.chunks_mut(LANES)) {
         let head = GroupHead::of(head);
         fetch(cells, at + AHEAD);
-        let bytes = match cells[at..].first_chunk() {
-            Some(bytes) => load_bytes(bytes),
-            None => load_bytes(&padded(&cells[at..])),
-        };
+        let bytes: __m128i = load(&cells[at..]);
         at += head.counts.count_ones() as usize;
-        let others = match cells[at..].first_chunk() {
-            Some(bytes) => load_cells(bytes),
-            None => load_cells(&padded(&cells[at..])),
-        };
+        let others: __m512 = load(&cells[at..]);
         at += 4 * head.others.count_ones() as usize;
         let counts = _mm512_cvtepu8_epi32(_mm_maskz_expand_epi8(head.counts, bytes));
         let found = _mm512_mask_expand_ps(_mm512_cvtepi32_ps(counts), head.others, others);
-        if let Some(to) = to.first_chunk_mut() {
-            store_16(to, found);
+        if let Some(to) = to.first_chunk_mut::<LANES>() {
+            *to = cast(found);
         } else {
-            let mut group = [0.0; LANES];
-            store_16(&mut group, found);
+            let group: CellGroup = cast(found);
             to.copy_from_slice(&group[..to.len()]);
         }
     }
@@ -104,51 +97,13 @@ fn fetch(cells: &[u8], at: usize) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(cells.as_ptr().wrapping_add(at).cast()) }
 }
 
-/// The end of the cells, padded with zeros.
-fn padded<const N: usize>(end: &[u8]) -> [u8; N] {
-    let mut bytes = [0; N];
-    bytes[..end.len()].copy_from_slice(end);
-    bytes
-}
-
-#[target_feature(enable = "avx512f")]
+/// A vector of the first bytes of the cells, padded with zeros.
 #[inline]
-fn load_16(cells: &CellGroup) -> __m512 {
-    // SAFETY: the unaligned load reads these sixteen `f32`.
-    unsafe { _mm512_loadu_ps(cells.as_ptr()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store_16(to: &mut CellGroup, cells: __m512) {
-    // SAFETY: the unaligned store writes these sixteen `f32`.
-    unsafe { _mm512_storeu_ps(to.as_mut_ptr(), cells) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn load_cells(bytes: &[u8; 64]) -> __m512 {
-    // SAFETY: the unaligned load reads these 64 bytes.
-    unsafe { _mm512_loadu_ps(bytes.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store_cells(to: &mut [u8; 64], cells: __m512) {
-    // SAFETY: the unaligned store writes these 64 bytes.
-    unsafe { _mm512_storeu_ps(to.as_mut_ptr().cast(), cells) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn load_bytes(bytes: &[u8; 16]) -> __m128i {
-    // SAFETY: the unaligned load reads these 16 bytes.
-    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store_bytes(to: &mut [u8; 16], bytes: __m128i) {
-    // SAFETY: the unaligned store writes these 16 bytes.
-    unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), bytes) }
+fn load<V: Pod>(cells: &[u8]) -> V {
+    if let Some(bytes) = cells.get(..size_of::<V>()) {
+        return pod_read_unaligned(bytes);
+    }
+    let mut vector = V::zeroed();
+    bytes_of_mut(&mut vector)[..cells.len()].copy_from_slice(cells);
+    vector
 }

@@ -8,7 +8,7 @@
 
 use super::paths::{Paths, Way, Ways};
 use super::quadrature::Quadrature;
-use crate::simd::Level;
+use crate::model::mlp::kernel::at_levels;
 
 /// Docs side by side.
 pub(super) const LANES: usize = 8;
@@ -40,40 +40,15 @@ struct Players {
     others: Vec<Lanes>,
 }
 
-/// Adds the values of all trees to the sums.
-pub(super) fn forest(
-    level: Level,
-    paths: &Paths,
-    quadrature: &Quadrature,
-    scratch: &mut ExplainScratch,
-) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: an explainer's level is one that this machine has.
-        Level::Avx512 => unsafe { avx512(paths, quadrature, scratch) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: an explainer's level is one that this machine has.
-        Level::Avx2 => unsafe { avx2(paths, quadrature, scratch) },
-        _ => portable(paths, quadrature, scratch),
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn avx2(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
-    portable(paths, quadrature, scratch);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-fn avx512(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
-    portable(paths, quadrature, scratch);
+at_levels! {
+    /// Adds the values of all trees to the sums.
+    forest(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) = forest_loop
 }
 
 // Loops and no closures: what a closure does may be compiled without the instructions of the level.
 // On copies: a loop over what two references lead to is no vector, for fear that they overlap.
 #[inline(always)]
-fn portable(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
+fn forest_loop(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
     let ExplainScratch { cells, sums, sides, players: kept, .. } = scratch;
     for tree in &paths.trees {
         sides.clear();

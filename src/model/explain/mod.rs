@@ -17,13 +17,13 @@ mod paths;
 mod quadrature;
 
 use super::Model;
-use super::normalisation::Normalisation;
-use super::parts::{Forest, ScoreTerms};
+use super::normalisation::check_bounds;
+use super::parts::{Forest, NoSum, Term};
 use super::ranks;
 use super::scorer::{Value, no_queries};
 use crate::error::{Error, Result};
 use crate::simd::Level;
-use kernel::{ExplainScratch, LANES, Lanes};
+use kernel::{ExplainScratch, LANES};
 use paths::Paths;
 use quadrature::Quadrature;
 use rayon::prelude::*;
@@ -65,58 +65,20 @@ impl Explainer {
             quadrature: Quadrature::default(),
             level: if level.is_available() { level } else { Level::Portable },
         };
-        made.add(model, 1.0)?;
-        let longest = made.forests.iter().map(|(_, paths)| paths.longest()).max();
-        made.quadrature = Quadrature::up_to(longest.unwrap_or_default());
-        Ok(made)
-    }
-
-    /// Adds all parts of a model, `weight` times.
-    fn add(&mut self, model: &Model, weight: f64) -> Result<()> {
-        self.base += weight * model.intercept();
-        for component in model.components() {
-            let mut inner = weight * component.weight;
-            match component.normalisation {
-                Normalisation::AsIs => {}
-                Normalisation::Fixed { mean, scale } => {
-                    inner /= scale;
-                    self.base -= inner * mean;
-                }
-                Normalisation::Logistic => {
-                    let what = "probabilities are no sums: they are not explained";
-                    return Err(Error::param("explain.logistic", what));
-                }
-                Normalisation::Query | Normalisation::QueryRange | Normalisation::QueryTop => {
-                    let what = "scores that are normalised within queries are not explained";
-                    return Err(Error::param("explain.queries", what));
-                }
-            }
-            let part = component.part.kind();
-            match part.terms() {
-                Some(ScoreTerms::Trees(forest)) => {
-                    let paths = Paths::of(forest, inner)?;
-                    self.base += paths.base();
-                    self.forests.push((forest.clone(), paths));
-                }
-                Some(ScoreTerms::Features(terms)) => {
-                    self.terms.extend(terms.iter().map(|&(f, w)| (f, inner * w)));
-                }
-                Some(ScoreTerms::Model(inside))
-                    if inside.ranks_features() != model.ranks_features() =>
-                {
-                    let what = "only models that all rank features within queries are explained";
-                    return Err(Error::param("explain.ranks", what));
-                }
-                Some(ScoreTerms::Model(model)) => self.add(model, inner)?,
-                None => {
-                    let what =
-                        format!("the score of {} is not explained: it is no sum", part.noun());
-                    return Err(Error::param("explain.part", what)
-                        .hint("permutation_importance asks only for scores"));
+        for term in model.terms().map_err(not_explained)? {
+            match term {
+                Term::Constant(value) => made.base += value,
+                Term::Feature(feature, weight) => made.terms.push((feature, weight)),
+                Term::Trees(weight, forest) => {
+                    let paths = Paths::of(forest, weight)?;
+                    made.base += paths.base;
+                    made.forests.push((forest.clone(), paths));
                 }
             }
         }
-        Ok(())
+        let longest = made.forests.iter().map(|(_, paths)| paths.longest).max();
+        made.quadrature = Quadrature::up_to(longest.unwrap_or_default());
+        Ok(made)
     }
 
     /// The number of values in a row.
@@ -158,10 +120,9 @@ impl Explainer {
             return self.explain_wide(rows, values);
         }
         let count = values.len() / (self.num_features + 1);
-        let rise = bounds.windows(2).all(|pair| pair[0] <= pair[1]);
         let fits = values.len() == count * (self.num_features + 1)
             && self.num_raw_features().checked_mul(count) == Some(rows.len());
-        if !rise || !fits || bounds.first() != Some(&0) || bounds.last() != Some(&count) {
+        if !fits || check_bounds(bounds, count).is_err() {
             let what = "rows, bounds of queries and values do not fit each other";
             return Err(Error::param("explain.bounds", what)
                 .got(format!("{} values in {count} rows", rows.len())));
@@ -182,33 +143,27 @@ impl Explainer {
             let got = format!("{} values in {count} rows", rows.len());
             return Err(Error::data("explain.features", what).got(got));
         }
-        let block = |scratch: &mut ExplainScratch, at: usize, values: &mut [f64]| {
-            let first = at * LANES;
-            let docs = values.len() / width;
-            let rows = &rows[first * self.num_features..][..docs * self.num_features];
-            self.block(scratch, rows, values);
-        };
         if count <= LANES {
             // Asking the pool may start it.
-            block(&mut ExplainScratch::default(), 0, values);
+            self.block(&mut ExplainScratch::default(), rows, values);
             return Ok(());
         }
-        values.par_chunks_mut(LANES * width).enumerate().for_each_init(
-            ExplainScratch::default,
-            |scratch, (at, values)| {
-                block(scratch, at, values);
-            },
-        );
+        let blocks = values.par_chunks_mut(LANES * width).enumerate();
+        blocks.for_each_init(ExplainScratch::default, |scratch, (at, values)| {
+            self.block(scratch, &rows[at * LANES * self.num_features..], values);
+        });
         Ok(())
     }
 
-    /// Explains up to eight docs.
+    /// Explains the first docs of `rows`, up to eight: as many as there is room for in `values`.
     fn block<T: Value>(&self, scratch: &mut ExplainScratch, rows: &[T], values: &mut [f64]) {
         let width = self.num_features + 1;
         scratch.sums.clear();
         scratch.sums.resize(self.num_features, [0.0; LANES]);
+        let docs = values.len() / width;
+        let rows = &rows[..docs * self.num_features];
         for &(feature, weight) in &self.terms {
-            for (doc, sum) in (0..values.len() / width).zip(&mut scratch.sums[feature as usize]) {
+            for (doc, sum) in (0..docs).zip(&mut scratch.sums[feature as usize]) {
                 *sum += term(weight, rows[doc * self.num_features + feature as usize].into());
             }
         }
@@ -252,6 +207,26 @@ impl Explainer {
     }
 }
 
+fn not_explained(no_sum: NoSum) -> Error {
+    let (code, what) = match no_sum {
+        NoSum::Logistic => {
+            ("explain.logistic", "probabilities are no sums: they are not explained")
+        }
+        NoSum::Queries => {
+            ("explain.queries", "scores that are normalised within queries are not explained")
+        }
+        NoSum::Ranks => {
+            ("explain.ranks", "only models that all rank features within queries are explained")
+        }
+        NoSum::Part(noun) => {
+            let what = format!("the score of {noun} is not explained: it is no sum");
+            let hint = "permutation_importance asks only for scores";
+            return Error::param("explain.part", what).hint(hint);
+        }
+    };
+    Error::param(code, what)
+}
+
 /// A term of a linear part: a missing value adds nothing.
 fn term(weight: f64, value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { weight * value }
@@ -261,12 +236,11 @@ fn term(weight: f64, value: f64) -> f64 {
 fn gather<T: Value>(forest: &Forest, paths: &Paths, rows: &[T], scratch: &mut ExplainScratch) {
     let width = forest.num_features();
     scratch.cells.clear();
-    scratch.cells.resize(paths.columns().len(), [0.0; LANES]);
+    scratch.cells.resize(paths.columns.len(), [0.0; LANES]);
     for (doc, row) in rows.chunks(width.max(1)).enumerate() {
         scratch.row.clear();
         scratch.row.extend(row.iter().map(|&value| -> f64 { value.into() }));
-        for (cells, &feature) in scratch.cells.iter_mut().zip(paths.columns()) {
-            let cells: &mut Lanes = cells;
+        for (cells, &feature) in scratch.cells.iter_mut().zip(&paths.columns) {
             cells[doc] = forest.cell(feature, &scratch.row);
         }
     }

@@ -4,7 +4,7 @@
 //! player is the part of the training docs at its splits that went on towards the leaf.
 
 use super::super::parts::Forest;
-use super::super::tree::{Child, Tree};
+use super::super::tree::{Child, Split, Tree};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -12,10 +12,12 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     /// What splits look at: features and sets, in the order of their numbers.
-    columns: Vec<u32>,
+    pub(super) columns: Vec<u32>,
     pub(super) trees: Vec<Ways>,
-    base: f64,
-    longest: usize,
+    /// What all leaves add to the score of a doc of which nothing is known.
+    pub(super) base: f64,
+    /// The most players on a way.
+    pub(super) longest: usize,
 }
 
 /// The ways to the leaves of a tree.
@@ -78,20 +80,6 @@ impl Paths {
         Ok(paths)
     }
 
-    /// What all leaves add to the score of a doc of which nothing is known.
-    pub(super) fn base(&self) -> f64 {
-        self.base
-    }
-
-    /// The most players on a way.
-    pub(super) fn longest(&self) -> usize {
-        self.longest
-    }
-
-    pub(super) fn columns(&self) -> &[u32] {
-        &self.columns
-    }
-
     fn push(&mut self, forest: &Forest, tree: &Tree, shares: &Shares, weight: f64) {
         let column = |feature| self.columns.binary_search(&feature).unwrap_or_default() as u32;
         let mut ways = Ways::default();
@@ -100,16 +88,9 @@ impl Paths {
             threshold: split.threshold,
             missing_left: split.missing_left,
         }));
-        // Sets of a feature's categories are the same player as the feature.
-        let feature_of = |feature: u32| match (feature as usize).checked_sub(forest.num_features())
-        {
-            Some(set) => forest.sets()[set].feature,
-            None => feature,
-        };
-        let root = if tree.splits().is_empty() { Child::Leaf(0) } else { Child::Split(0) };
         // The conditions on the way to where the walk stands, and how many there were at a node.
         let mut way: Vec<Condition> = Vec::new();
-        let mut open = vec![(root, None, 0)];
+        let mut open = vec![(tree.root(), None, 0)];
         while let Some((child, condition, depth)) = open.pop() {
             way.truncate(depth);
             way.extend(condition);
@@ -122,7 +103,9 @@ impl Paths {
                 }
                 Child::Leaf(leaf) => {
                     let value = weight * tree.leaves()[leaf as usize].value;
-                    let feature = |test: u32| feature_of(tree.splits()[test as usize].feature);
+                    // Sets of a feature's categories are the same player as the feature.
+                    let feature =
+                        |test: u32| forest.feature_of(tree.splits()[test as usize].feature);
                     self.base += value * ways.leaf(value, &way, feature, shares);
                     let players = &ways.leaves[ways.leaves.len() - 1].players;
                     self.longest = self.longest.max(players.len());
@@ -140,11 +123,8 @@ impl Paths {
         let mut sides = Vec::new();
         for tree in &self.trees {
             sides.clear();
-            sides.extend(
-                tree.tests
-                    .iter()
-                    .map(|test| cells[test.column as usize].map(|cell| test.goes_left(cell))),
-            );
+            let of = |test: &PathTest| cells[test.column as usize].map(|cell| test.goes_left(cell));
+            sides.extend(tree.tests.iter().map(of));
             for way in &tree.leaves {
                 tree.contrast(way, &sides, values);
             }
@@ -237,14 +217,6 @@ impl Shares {
     /// By the numbers of docs or, where there are none, by the sums of hessians. `None` if there
     /// is neither.
     fn of(tree: &Tree) -> Option<Self> {
-        let docs = |child| match child {
-            Child::Split(at) => tree.splits()[at as usize].docs as f64,
-            Child::Leaf(at) => tree.leaves()[at as usize].docs as f64,
-        };
-        let cover = |child| match child {
-            Child::Split(at) => tree.splits()[at as usize].cover,
-            Child::Leaf(at) => tree.leaves()[at as usize].cover,
-        };
         let by_docs = tree.leaves().iter().any(|leaf| leaf.docs > 0);
         let by_cover = tree.leaves().iter().any(|leaf| leaf.cover > 0.0)
             && tree.leaves().iter().all(|leaf| leaf.cover >= 0.0)
@@ -252,17 +224,21 @@ impl Shares {
         if !by_docs && !by_cover && !tree.splits().is_empty() {
             return None;
         }
-        let share = |left: f64, right: f64| {
-            let all = left + right;
+        let size = |child| {
+            let (docs, cover) = match child {
+                Child::Split(at) => {
+                    (tree.splits()[at as usize].docs, tree.splits()[at as usize].cover)
+                }
+                Child::Leaf(at) => {
+                    (tree.leaves()[at as usize].docs, tree.leaves()[at as usize].cover)
+                }
+            };
+            if by_docs { docs as f64 } else { cover }
+        };
+        let of = |split: &Split| {
+            let (left, all) = (size(split.left), size(split.left) + size(split.right));
             // Where no doc came, neither side says more.
             if all > 0.0 { left / all } else { 0.5 }
-        };
-        let of = |split: &super::super::tree::Split| {
-            if by_docs {
-                share(docs(split.left), docs(split.right))
-            } else {
-                share(cover(split.left), cover(split.right))
-            }
         };
         Some(Self(tree.splits().iter().map(of).collect()))
     }

@@ -1,7 +1,8 @@
-//! Trees of other libraries in our order: children after their parents.
+//! Trees of other libraries in our order, children after their parents, and ours as a list.
 
 use super::super::tree::{Child, Leaf, Split, Tree};
 use crate::error::{Error, Result};
+use std::collections::VecDeque;
 
 /// A node as the other library has it.
 pub(super) enum ForeignNode<Id> {
@@ -45,4 +46,38 @@ pub(super) fn arrange<Id: Copy>(
         }
     }
     Ok(Tree::new(splits, leaves))
+}
+
+/// A node in a list in which the two children of a split stand side by side.
+pub(super) struct ListedNode {
+    /// The largest `i32` of the root.
+    pub(super) parent: i64,
+    /// The place of the left child; `None` in a leaf.
+    pub(super) left: Option<i64>,
+    /// All 0 but its cover in a leaf.
+    pub(super) split: Split,
+    /// 0 in a split.
+    pub(super) value: f64,
+}
+
+/// The nodes of a tree, level by level.
+pub(super) fn listed(tree: &Tree) -> Vec<ListedNode> {
+    let mut open = VecDeque::from([(tree.root(), i64::from(i32::MAX))]);
+    let mut nodes = Vec::new();
+    while let Some((child, parent)) = open.pop_front() {
+        let this = i64::from(nodes.len() as u32);
+        nodes.push(match child {
+            Child::Leaf(at) => {
+                let Leaf { value, cover, .. } = tree.leaves()[at as usize];
+                ListedNode { parent, left: None, split: Split { cover, ..Split::default() }, value }
+            }
+            Child::Split(at) => {
+                let split = tree.splits()[at as usize];
+                open.extend([(split.left, this), (split.right, this)]);
+                let left = this + i64::from(open.len() as u32) - 1;
+                ListedNode { parent, left: Some(left), split, value: 0.0 }
+            }
+        });
+    }
+    nodes
 }

@@ -26,10 +26,7 @@ pub(super) fn is_json(text: &[u8]) -> bool {
 
 /// The model of a JSON text that CatBoost wrote.
 pub fn read(text: &[u8]) -> Result<Model> {
-    let root: Value = serde_json::from_slice(text).map_err(|error| {
-        Error::model("model.syntax", format!("the JSON is broken: {error}"))
-            .at(error.line() as u64, error.column() as u64)
-    })?;
+    let root = super::json(text)?;
     let mut reading = CatboostReader::of(&root["features_info"])?;
     let trees = match (&root["oblivious_trees"], &root["trees"]) {
         (Value::Array(trees), Value::Null) => reading.trees(trees, CatboostReader::symmetric)?,
@@ -38,16 +35,13 @@ pub fn read(text: &[u8]) -> Result<Model> {
     };
     let features = reading.features;
     let mut model = Model::new(features);
-    if reading.names.len() == features && reading.names.iter().all(|name| !name.is_empty()) {
+    if reading.names.iter().all(|name| !name.is_empty()) {
         model.set_feature_names(Some(reading.names))?;
     }
     model.set_attribute("source", "CatBoost");
     let (scale, bias) = scale_and_bias(&root["scale_and_bias"])?;
     model.set_intercept(bias)?;
-    let mut forest = Forest::foreign(features, CellType::F32, vec![], reading.sets)?;
-    for tree in trees {
-        forest.push(tree)?;
-    }
+    let forest = Forest::foreign(features, CellType::F32, vec![], reading.sets, trees)?;
     model.add(Component { weight: scale, ..Component::new(Part::Forest(forest)) })?;
     Ok(model)
 }
@@ -76,6 +70,7 @@ fn scale_and_bias(value: &Value) -> Result<(f64, f64)> {
 }
 
 /// What is known of the features.
+#[derive(Default)]
 struct CatboostReader {
     features: usize,
     names: Vec<String>,
@@ -105,17 +100,13 @@ impl CatboostReader {
                 return Err(refused(what));
             }
         }
-        let mut made = Self {
-            features: 0,
-            names: Vec::new(),
-            floats: BTreeMap::new(),
-            categories: BTreeMap::new(),
-            hashes: BTreeMap::new(),
-            sets: Vec::new(),
-        };
         let list = |name: &str| info[name].as_array().map(Vec::as_slice).unwrap_or_default();
-        for feature in list("float_features") {
-            let (number, at) = made.feature(feature, list)?;
+        let (floats, categories) = (list("float_features"), list("categorical_features"));
+        let features = floats.len() + categories.len();
+        let names = vec![String::new(); features];
+        let mut made = Self { features, names, ..Self::default() };
+        for feature in floats {
+            let (number, at) = made.feature(feature)?;
             let above = match feature["nan_value_treatment"].as_str() {
                 Some("AsTrue") => true,
                 Some("AsFalse" | "AsIs") => false,
@@ -123,8 +114,8 @@ impl CatboostReader {
             };
             made.floats.insert(number, (at, above));
         }
-        for feature in list("categorical_features") {
-            let (number, at) = made.feature(feature, list)?;
+        for feature in categories {
+            let (number, at) = made.feature(feature)?;
             made.categories.insert(number, at);
         }
         for category in list("cat_features_hash") {
@@ -136,25 +127,15 @@ impl CatboostReader {
         Ok(made)
     }
 
-    /// The number of a feature among its kind, and its place in a row. Places are believed as far
-    /// as there are features.
-    fn feature<'a>(
-        &mut self,
-        feature: &Value,
-        list: impl Fn(&str) -> &'a [Value],
-    ) -> Result<(u64, u32)> {
+    /// The number of a feature among its kind, and its place in a row.
+    fn feature(&mut self, feature: &Value) -> Result<(u64, u32)> {
         let number = feature["feature_index"].as_u64();
         let at = feature["flat_feature_index"].as_u64();
         let (Some(number), Some(at)) = (number, at) else { return Err(fault("feature_index")) };
-        let all = list("float_features").len() + list("categorical_features").len();
-        let place = usize::try_from(at).ok().filter(|&at| at < all);
-        let place = place.ok_or_else(|| fault("flat_feature_index").got(at))?;
-        if self.names.len() <= place {
-            self.names.resize(place + 1, String::new());
-        }
-        self.features = self.features.max(place + 1);
-        feature["feature_id"].as_str().unwrap_or_default().clone_into(&mut self.names[place]);
-        Ok((number, place as u32))
+        let name = usize::try_from(at).ok().and_then(|at| self.names.get_mut(at));
+        let name = name.ok_or_else(|| fault("flat_feature_index").got(at))?;
+        feature["feature_id"].as_str().unwrap_or_default().clone_into(name);
+        Ok((number, at as u32))
     }
 
     fn trees(
@@ -169,40 +150,28 @@ impl CatboostReader {
     }
 
     fn test(&mut self, test: &Value) -> Result<CatboostTest> {
-        let mut split = Split {
-            feature: 0,
-            threshold: 0.5,
-            missing_left: false,
-            left: Child::Leaf(0),
-            right: Child::Leaf(0),
-            reduction: 0.0,
-            cover: 0.0,
-            docs: 0,
-        };
+        let number = |name: &str| test[name].as_u64().ok_or_else(|| fault(name));
         match test["split_type"].as_str() {
             Some("FloatFeature") => {
-                let number = test["float_feature_index"].as_u64();
-                let &(at, above) = number
-                    .and_then(|number| self.floats.get(&number))
-                    .ok_or_else(|| fault("float_feature_index"))?;
+                let name = "float_feature_index";
+                let &(feature, above) =
+                    self.floats.get(&number(name)?).ok_or_else(|| fault(name))?;
                 let border = test["border"].as_f64().ok_or_else(|| fault("border"))?;
-                split.feature = at;
-                split.threshold = f64::from(border as f32);
-                split.missing_left = !above;
+                let threshold = f64::from(border as f32);
+                let split = Split { feature, threshold, missing_left: !above, ..Split::default() };
                 Ok(CatboostTest { split, swapped: false })
             }
             Some("OneHotFeature") => {
-                let number = test["cat_feature_index"].as_u64();
-                let &feature = number
-                    .and_then(|number| self.categories.get(&number))
-                    .ok_or_else(|| fault("cat_feature_index"))?;
+                let name = "cat_feature_index";
+                let &feature = self.categories.get(&number(name)?).ok_or_else(|| fault(name))?;
                 let text = hash(&test["value"]).and_then(|hash| self.hashes.get(&hash));
                 let category = text.and_then(|text| text.parse().ok()).ok_or_else(|| {
                     let expected = "whole numbers, in a file that was written with `pool=`";
                     refused("categories that are not known to be numbers").expected(expected)
                 })?;
                 self.sets.push(Set { feature, categories: vec![category] });
-                split.feature = (self.features + self.sets.len() - 1) as u32;
+                let feature = (self.features + self.sets.len() - 1) as u32;
+                let split = Split { feature, threshold: 0.5, ..Split::default() };
                 Ok(CatboostTest { split, swapped: true })
             }
             _ => Err(refused("statistics of labels for categories")),
@@ -220,8 +189,7 @@ impl CatboostReader {
         if values.len() > 1 << tests.len() {
             return Err(one_score());
         }
-        let tests: Vec<CatboostTest> =
-            tests.iter().map(|test| self.test(test)).collect::<Result<_>>()?;
+        let tests: Vec<_> = tests.iter().map(|test| self.test(test)).collect::<Result<_>>()?;
         let weights = tree["leaf_weights"].as_array();
         let leaf = |at: usize| {
             let value = values[at].as_f64().ok_or_else(|| fault("leaf_values"))?;
@@ -236,7 +204,7 @@ impl CatboostReader {
             let (below, above) = ((left - 1, bits), (left - 1, bits | 1 << (left - 1)));
             Ok(test.node(below, above))
         })?;
-        Ok(with_covers(&tree))
+        Ok(with_covers(tree))
     }
 
     /// A tree of any shape: nodes inside nodes.
@@ -253,18 +221,15 @@ impl CatboostReader {
             }
             test => Ok(self.test(test)?.node(&node["left"], &node["right"])),
         })?;
-        Ok(with_covers(&tree))
+        Ok(with_covers(tree))
     }
 }
 
 impl CatboostTest {
     /// The node with its children at or below the border, and above it.
     fn node<Id>(&self, below: Id, above: Id) -> ForeignNode<Id> {
-        let split = self.split.clone();
-        if self.swapped {
-            return ForeignNode::Split { split, left: above, right: below };
-        }
-        ForeignNode::Split { split, left: below, right: above }
+        let (left, right) = if self.swapped { (above, below) } else { (below, above) };
+        ForeignNode::Split { split: self.split, left, right }
     }
 }
 
@@ -275,14 +240,14 @@ fn hash(value: &Value) -> Option<u64> {
 }
 
 /// The same tree with the covers of splits, which are the sums of those below.
-fn with_covers(tree: &Tree) -> Tree {
-    let (mut splits, leaves) = (tree.splits().to_vec(), tree.leaves().to_vec());
-    for at in (0..splits.len()).rev() {
+fn with_covers(mut tree: Tree) -> Tree {
+    for at in (0..tree.splits().len()).rev() {
         let cover = |child| match child {
-            Child::Split(below) => splits[below as usize].cover,
-            Child::Leaf(leaf) => leaves[leaf as usize].cover,
+            Child::Split(below) => tree.splits()[below as usize].cover,
+            Child::Leaf(leaf) => tree.leaves()[leaf as usize].cover,
         };
-        splits[at].cover = cover(splits[at].left) + cover(splits[at].right);
+        let split = &tree.splits()[at];
+        tree.splits_mut()[at].cover = cover(split.left) + cover(split.right);
     }
-    Tree::new(splits, leaves)
+    tree
 }

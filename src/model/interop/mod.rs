@@ -22,25 +22,21 @@ impl Model {
     /// XGBoost's JSON or UBJSON, CatBoost's JSON.
     pub fn from_any(text: &[u8]) -> Result<Self> {
         if text.starts_with(super::format::MAGIC.as_bytes()) {
-            return Self::from_text(text);
+            Self::from_text(text)
+        } else if text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n") {
+            lightgbm::read(utf8(text)?)
+        } else if xgboost::is_json(text) {
+            xgboost::read(text)
+        } else if xgboost::is_ubjson(text) {
+            xgboost::read_ubjson(text)
+        } else if catboost::is_json(text) {
+            catboost::read(text)
+        } else {
+            let known = "LightGBM (text), XGBoost (JSON, UBJSON) or CatBoost (JSON)";
+            Err(Error::model("model.magic", "not a rustrank model")
+                .got(foreign(&text[..text.len().min(30)]))
+                .expected(format!("a file of rustrank, {known}")))
         }
-        if text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n") {
-            return lightgbm::read(utf8(text)?);
-        }
-        if xgboost::is_json(text) {
-            return xgboost::read(text);
-        }
-        if xgboost::is_ubjson(text) {
-            return xgboost::read_ubjson(text);
-        }
-        if catboost::is_json(text) {
-            return catboost::read(text);
-        }
-        Err(Error::model("model.magic", "not a rustrank model")
-            .got(foreign(&text[..text.len().min(30)]))
-            .expected(
-                "a file of rustrank, LightGBM (text), XGBoost (JSON, UBJSON) or CatBoost (JSON)",
-            ))
     }
 
     /// The model as a file of another library: `lightgbm`, `xgboost`, `ranklib` or `onnx`; or as ours,
@@ -68,6 +64,14 @@ impl Model {
         let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
         Self::from_any(&bytes).map_err(|error| error.path(path))
     }
+}
+
+/// The value of a JSON text.
+fn json(text: &[u8]) -> Result<serde_json::Value> {
+    serde_json::from_slice(text).map_err(|error| {
+        Error::model("model.syntax", format!("the JSON is broken: {error}"))
+            .at(error.line() as u64, error.column() as u64)
+    })
 }
 
 fn utf8(text: &[u8]) -> Result<&str> {

@@ -5,155 +5,119 @@
 //! and parts that are no trees are refused.
 
 use super::super::composite::Model;
-use super::super::tree::{Child, Tree};
+use super::super::parts::at_most;
+use super::super::tree::{Child, Split, Tree};
 use super::flat::{Flat, flat};
 use crate::error::Result;
 
 /// The model as the bytes of an ONNX file.
 pub fn write(model: &Model) -> Result<Vec<u8>> {
     let Flat { intercept, trees } = flat(model, "an ONNX tree ensemble")?;
-    let mut nodes = OnnxNodes::default();
-    for (id, tree) in (0..).zip(&trees) {
-        nodes.push(id, tree);
+    let nodes: Vec<_> = (0..).zip(&trees).flat_map(|(number, tree)| nodes(number, tree)).collect();
+    let mut ensemble = Message::default().text(1, "features").text(2, "score").text(3, "trees");
+    ensemble = ensemble.text(4, "TreeEnsembleRegressor").text(7, "ai.onnx.ml");
+    for attribute in attributes(&nodes, intercept as f32) {
+        ensemble = ensemble.message(5, &attribute);
     }
-    let mut ensemble = Message::default();
-    ensemble.text(1, "features").text(2, "score").text(3, "trees");
-    ensemble.text(4, "TreeEnsembleRegressor").text(7, "ai.onnx.ml");
-    for attribute in nodes.attributes(intercept as f32) {
-        ensemble.message(5, &attribute);
-    }
-    let mut graph = Message::default();
-    graph.message(1, &ensemble).text(2, "rustrank");
-    graph.message(11, &table("features", model.num_features() as u64));
-    graph.message(12, &table("score", 1));
-    let operators = |domain, version| {
-        let mut operators = Message::default();
-        operators.text(1, domain).number(2, version);
-        operators
-    };
-    let mut file = Message::default();
-    file.number(1, 8).text(2, "rustrank").message(7, &graph);
-    file.message(8, &operators("", 15)).message(8, &operators("ai.onnx.ml", 3));
-    Ok(file.bytes)
+    let tables = [table("features", model.num_features() as u64), table("score", 1)];
+    let graph = Message::default().message(1, &ensemble).text(2, "rustrank");
+    let graph = graph.message(11, &tables[0]).message(12, &tables[1]);
+    let operators = |domain, version| Message::default().text(1, domain).number(2, version);
+    let file = Message::default().number(1, 8).text(2, "rustrank").message(7, &graph);
+    Ok(file.message(8, &operators("", 15)).message(8, &operators("ai.onnx.ml", 3)).bytes)
 }
 
 /// A named table of singles with any number of rows.
 fn table(name: &str, columns: u64) -> Message {
-    let (mut rows, mut width) = (Message::default(), Message::default());
-    rows.text(2, "docs");
-    width.number(1, columns);
-    let mut shape = Message::default();
-    shape.message(1, &rows).message(1, &width);
-    let mut tensor = Message::default();
-    tensor.number(1, 1).message(2, &shape);
-    let (mut kind, mut info) = (Message::default(), Message::default());
-    kind.message(1, &tensor);
-    info.text(1, name).message(2, &kind);
-    info
+    let (rows, width) = (Message::default().text(2, "docs"), Message::default().number(1, columns));
+    let shape = Message::default().message(1, &rows).message(1, &width);
+    let tensor = Message::default().number(1, 1).message(2, &shape);
+    let kind = Message::default().message(1, &tensor);
+    Message::default().text(1, name).message(2, &kind)
 }
 
-/// The lists of an ensemble, an entry a node or a leaf.
-#[derive(Default)]
-struct OnnxNodes {
-    trees: Vec<i64>,
-    ids: Vec<i64>,
-    features: Vec<i64>,
-    thresholds: Vec<f32>,
-    modes: Vec<&'static str>,
-    left: Vec<i64>,
-    right: Vec<i64>,
-    missing_left: Vec<i64>,
-    leaf_trees: Vec<i64>,
-    leaf_ids: Vec<i64>,
-    values: Vec<f32>,
+/// An entry of the lists of an ensemble.
+struct OnnxNode<'a> {
+    tree: i64,
+    /// Splits count first, then leaves.
+    number: i64,
+    num_splits: i64,
+    split: Option<&'a Split>,
+    /// 0 in a split.
+    value: f64,
 }
 
-impl OnnxNodes {
-    /// Splits first, then leaves.
-    fn push(&mut self, id: i64, tree: &Tree) {
-        let count = tree.splits().len() as u32;
-        let number = |child: Child| match child {
+fn nodes(number: i64, tree: &Tree) -> impl Iterator<Item = OnnxNode<'_>> {
+    let splits = tree.splits().iter().map(|split| (Some(split), 0.0));
+    let leaves = tree.leaves().iter().map(|leaf| (None, leaf.value));
+    let num_splits = i64::from(tree.splits().len() as u32);
+    (0..).zip(splits.chain(leaves)).map(move |(at, (split, value))| OnnxNode {
+        tree: number,
+        number: at,
+        num_splits,
+        split,
+        value,
+    })
+}
+
+impl OnnxNode<'_> {
+    /// An attribute of a split, 0 of a leaf.
+    fn of_split(&self, field: impl Fn(&Split) -> i64) -> i64 {
+        self.split.map_or(0, field)
+    }
+
+    fn child(&self, child: impl Fn(&Split) -> Child) -> i64 {
+        self.of_split(|split| match child(split) {
             Child::Split(at) => i64::from(at),
-            Child::Leaf(at) => i64::from(count) + i64::from(at),
-        };
-        for (at, split) in tree.splits().iter().enumerate() {
-            let near = split.threshold as f32;
-            let above = f64::from(near) > split.threshold;
-            self.node(id, at as u32, "BRANCH_LEQ");
-            self.features.push(i64::from(split.feature));
-            self.thresholds.push(if above { near.next_down() } else { near });
-            self.left.push(number(split.left));
-            self.right.push(number(split.right));
-            self.missing_left.push(i64::from(split.missing_left));
-        }
-        for (at, leaf) in tree.leaves().iter().enumerate() {
-            let node = count + at as u32;
-            self.node(id, node, "LEAF");
-            for list in [&mut self.features, &mut self.left, &mut self.right] {
-                list.push(0);
-            }
-            self.thresholds.push(0.0);
-            self.missing_left.push(0);
-            self.leaf_trees.push(id);
-            self.leaf_ids.push(i64::from(node));
-            self.values.push(leaf.value as f32);
-        }
+            Child::Leaf(at) => self.num_splits + i64::from(at),
+        })
     }
 
-    fn node(&mut self, tree: i64, node: u32, mode: &'static str) {
-        self.trees.push(tree);
-        self.ids.push(i64::from(node));
-        self.modes.push(mode);
+    fn threshold(&self) -> f32 {
+        self.split.map_or(0.0, |split| at_most(split.threshold))
     }
 
-    fn attributes(&self, intercept: f32) -> Vec<Message> {
-        let none = vec![0; self.values.len()];
-        let mut target_count = Message::default();
-        target_count.text(1, "n_targets").number(3, 1).number(20, 2);
-        vec![
-            integers("nodes_treeids", &self.trees),
-            integers("nodes_nodeids", &self.ids),
-            integers("nodes_featureids", &self.features),
-            floats("nodes_values", &self.thresholds),
-            texts("nodes_modes", &self.modes),
-            integers("nodes_truenodeids", &self.left),
-            integers("nodes_falsenodeids", &self.right),
-            integers("nodes_missing_value_tracks_true", &self.missing_left),
-            integers("target_treeids", &self.leaf_trees),
-            integers("target_nodeids", &self.leaf_ids),
-            integers("target_ids", &none),
-            floats("target_weights", &self.values),
-            floats("base_values", &[intercept]),
-            target_count,
-        ]
+    fn mode(&self) -> &'static str {
+        if self.split.is_some() { "BRANCH_LEQ" } else { "LEAF" }
     }
 }
 
-fn integers(name: &str, values: &[i64]) -> Message {
-    let mut packed = Message::default();
-    for value in values {
-        packed.varint(value.cast_unsigned());
-    }
-    let mut attribute = Message::default();
-    attribute.text(1, name).message(8, &packed).number(20, 7);
-    attribute
+fn attributes(nodes: &[OnnxNode<'_>], intercept: f32) -> Vec<Message> {
+    let all = || nodes.iter();
+    let leaves = || all().filter(|node| node.split.is_none());
+    let missing_left = |node: &OnnxNode<'_>| node.of_split(|split| i64::from(split.missing_left));
+    vec![
+        integers("nodes_treeids", all().map(|node| node.tree)),
+        integers("nodes_nodeids", all().map(|node| node.number)),
+        integers("nodes_featureids", all().map(|n| n.of_split(|split| i64::from(split.feature)))),
+        floats("nodes_values", all().map(OnnxNode::threshold)),
+        texts("nodes_modes", all().map(OnnxNode::mode)),
+        integers("nodes_truenodeids", all().map(|node| node.child(|split| split.left))),
+        integers("nodes_falsenodeids", all().map(|node| node.child(|split| split.right))),
+        integers("nodes_missing_value_tracks_true", all().map(missing_left)),
+        integers("target_treeids", leaves().map(|node| node.tree)),
+        integers("target_nodeids", leaves().map(|node| node.number)),
+        integers("target_ids", leaves().map(|_| 0)),
+        floats("target_weights", leaves().map(|node| node.value as f32)),
+        floats("base_values", [intercept].into_iter()),
+        Message::default().text(1, "n_targets").number(3, 1).number(20, 2),
+    ]
 }
 
-fn floats(name: &str, values: &[f32]) -> Message {
-    let packed = Message { bytes: values.iter().flat_map(|value| value.to_le_bytes()).collect() };
-    let mut attribute = Message::default();
-    attribute.text(1, name).message(7, &packed).number(20, 6);
-    attribute
+fn integers(name: &str, values: impl Iterator<Item = i64>) -> Message {
+    let packed =
+        values.fold(Message::default(), |packed, value| packed.varint(value.cast_unsigned()));
+    Message::default().text(1, name).message(8, &packed).number(20, 7)
 }
 
-fn texts(name: &str, values: &[&str]) -> Message {
-    let mut attribute = Message::default();
-    attribute.text(1, name);
-    for value in values {
-        attribute.text(9, value);
-    }
-    attribute.number(20, 8);
-    attribute
+fn floats(name: &str, values: impl Iterator<Item = f32>) -> Message {
+    let packed = Message { bytes: values.flat_map(f32::to_le_bytes).collect() };
+    Message::default().text(1, name).message(7, &packed).number(20, 6)
+}
+
+fn texts(name: &str, values: impl Iterator<Item = &'static str>) -> Message {
+    let named = Message::default().text(1, name);
+    values.fold(named, |all, value| all.text(9, value)).number(20, 8)
 }
 
 /// A message in the wire format of protocol buffers.
@@ -163,32 +127,30 @@ struct Message {
 }
 
 impl Message {
-    fn varint(&mut self, mut value: u64) {
+    fn varint(mut self, mut value: u64) -> Self {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
             value >>= 7;
         }
         self.bytes.push(value as u8);
-    }
-
-    fn number(&mut self, field: u64, value: u64) -> &mut Self {
-        self.varint(field << 3);
-        self.varint(value);
         self
     }
 
-    fn data(&mut self, field: u64, data: &[u8]) -> &mut Self {
-        self.varint(field << 3 | 2);
-        self.varint(data.len() as u64);
-        self.bytes.extend_from_slice(data);
-        self
+    fn number(self, field: u64, value: u64) -> Self {
+        self.varint(field << 3).varint(value)
     }
 
-    fn text(&mut self, field: u64, text: &str) -> &mut Self {
+    fn data(self, field: u64, data: &[u8]) -> Self {
+        let mut message = self.varint(field << 3 | 2).varint(data.len() as u64);
+        message.bytes.extend_from_slice(data);
+        message
+    }
+
+    fn text(self, field: u64, text: &str) -> Self {
         self.data(field, text.as_bytes())
     }
 
-    fn message(&mut self, field: u64, message: &Self) -> &mut Self {
+    fn message(self, field: u64, message: &Self) -> Self {
         self.data(field, &message.bytes)
     }
 }

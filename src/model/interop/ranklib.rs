@@ -7,71 +7,58 @@
 
 use super::super::composite::Model;
 use super::super::tree::{Child, Tree};
+use super::super::write::put;
 use super::flat::{Flat, flat};
 use crate::error::Result;
-use std::fmt::Write;
 
 /// The model as RankLib's XML.
 pub fn write(model: &Model) -> Result<String> {
     let Flat { intercept, trees } = flat(model, "RankLib's XML")?;
+    let constant = (intercept != 0.0).then(|| Tree::constant(intercept));
     let mut text = String::from("## LambdaMART\n## written by rustrank\n\n<ensemble>\n");
-    let mut number = 0;
-    let mut put = |body: String| {
-        number += 1;
-        text.push_str(&format_tree(number, &body));
-    };
-    if intercept != 0.0 {
-        put(equal(intercept));
-    }
-    for tree in &trees {
-        put(match tree.splits() {
-            [] => equal(tree.leaves()[0].value),
-            _ => node(tree, Child::Split(0)),
-        });
+    for (number, tree) in (1..).zip(constant.iter().chain(&trees)) {
+        put(&mut text, format_args!("\t<tree id=\"{number}\" weight=\"1.0\">\n\t\t<split>\n"));
+        match tree.root() {
+            Child::Leaf(_) => equal(&mut text, tree.leaves()[0].value),
+            root @ Child::Split(_) => node(&mut text, tree, root),
+        }
+        text.push_str("\t\t</split>\n\t</tree>\n");
     }
     text.push_str("</ensemble>\n");
     Ok(text)
 }
 
-fn format_tree(number: usize, body: &str) -> String {
-    format!("\t<tree id=\"{number}\" weight=\"1.0\">\n\t\t<split>\n{body}\t\t</split>\n\t</tree>\n")
-}
-
 /// A split whose sides are equal.
-fn equal(value: f64) -> String {
-    let side = |pos| {
-        format!(
-            "\t\t\t<split pos=\"{pos}\">\n\t\t\t\t<output> {value:?} </output>\n\t\t\t</split>\n"
-        )
-    };
-    let head = "\t\t\t<feature> 1 </feature>\n\t\t\t<threshold> 0.0 </threshold>\n";
-    format!("{head}{}{}", side("left"), side("right"))
+fn equal(text: &mut String, value: f64) {
+    text.push_str("\t\t\t<feature> 1 </feature>\n\t\t\t<threshold> 0.0 </threshold>\n");
+    for pos in ["left", "right"] {
+        let output = format!("\t\t\t\t<output> {value:?} </output>\n");
+        put(text, format_args!("\t\t\t<split pos=\"{pos}\">\n{output}\t\t\t</split>\n"));
+    }
 }
 
 /// What stands inside the `split` of a node.
-fn node(tree: &Tree, root: Child) -> String {
+fn node(text: &mut String, tree: &Tree, root: Child) {
     enum XmlStep {
         Open(Child, usize),
         Text(&'static str, usize),
     }
-    let mut text = String::new();
     let mut open = vec![XmlStep::Open(root, 3)];
     while let Some(step) = open.pop() {
         match step {
             XmlStep::Text(line, depth) => {
-                // Writing to a string cannot fail.
-                let _ = writeln!(text, "{:\t<depth$}{line}", "");
+                put(text, format_args!("{:\t<depth$}{line}\n", ""));
             }
             XmlStep::Open(Child::Leaf(at), depth) => {
                 let value = tree.leaves()[at as usize].value;
-                let _ = writeln!(text, "{:\t<depth$}<output> {value:?} </output>", "");
+                put(text, format_args!("{:\t<depth$}<output> {value:?} </output>\n", ""));
             }
             XmlStep::Open(Child::Split(at), depth) => {
                 let split = &tree.splits()[at as usize];
                 let feature = u64::from(split.feature) + 1;
-                let _ = writeln!(text, "{:\t<depth$}<feature> {feature} </feature>", "");
+                put(text, format_args!("{:\t<depth$}<feature> {feature} </feature>\n", ""));
                 let threshold = split.threshold;
-                let _ = writeln!(text, "{:\t<depth$}<threshold> {threshold:?} </threshold>", "");
+                put(text, format_args!("{:\t<depth$}<threshold> {threshold:?} </threshold>\n", ""));
                 open.extend([
                     XmlStep::Text("</split>", depth),
                     XmlStep::Open(split.right, depth + 1),
@@ -83,5 +70,4 @@ fn node(tree: &Tree, root: Child) -> String {
             }
         }
     }
-    text
 }

@@ -19,8 +19,8 @@ use super::{ModelPart, Part};
 use crate::error::{Error, Result};
 use crate::model::binned::ForestScorer;
 use crate::model::composite::no_ranks;
-use crate::model::read::{Around, ModelLine, ModelReader};
-use crate::model::scorer::{ScoreMap, ScorerBuilder};
+use crate::model::read::{ModelLine, ModelReader};
+use crate::model::scorer::{ScoreMap, ScorerBuilder, SumStep};
 use crate::model::write::{self, put};
 use crate::model::{Component, Model};
 
@@ -102,9 +102,8 @@ impl Calibrated {
         for (name, values) in [("score", scores), ("label", labels)] {
             if let Some(row) = values.iter().position(|value| !value.is_finite()) {
                 let what = format!("{name}[{row}] is {}", values[row]);
-                return Err(Error::data("calibrate.number", what)
-                    .row(row)
-                    .expected("a finite number"));
+                let error = Error::data("calibrate.number", what).row(row);
+                return Err(error.expected("a finite number"));
             }
         }
         if relevant_from.is_nan() {
@@ -112,11 +111,8 @@ impl Calibrated {
             return Err(Error::param("relevant_from", what).expected("a number"));
         }
         // 0 and -0 are one score.
-        let mut docs: Vec<(f64, bool)> = scores
-            .iter()
-            .zip(labels)
-            .map(|(x, &label)| (x + 0.0, label >= relevant_from))
-            .collect();
+        let doc = |(score, &label): (&f64, &f64)| (score + 0.0, label >= relevant_from);
+        let mut docs: Vec<(f64, bool)> = scores.iter().zip(labels).map(doc).collect();
         docs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut pools: Vec<ScorePool> = Vec::new();
         for equal in docs.chunk_by(|a, b| a.0 == b.0) {
@@ -159,7 +155,7 @@ impl Calibrated {
     }
 }
 
-impl Knots {
+impl ScoreMap for Knots {
     fn value(&self, score: f64) -> f64 {
         let after = self.0.partition_point(|knot| knot.score <= score);
         match (after.checked_sub(1).map(|at| self.0[at]), self.0.get(after)) {
@@ -176,30 +172,18 @@ impl Knots {
     }
 }
 
-impl ScoreMap for Knots {
-    fn apply(&self, scores: &mut [f64]) {
-        for score in scores {
-            *score = self.value(*score);
-        }
-    }
-}
-
 impl ModelPart for Calibrated {
     fn noun(&self) -> &'static str {
         "a calibrated model"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let depth = line.deeper(around)?;
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let count = line.count()?;
         line.end()?;
-        let mut knots = Vec::new();
-        for _ in 0..count {
-            let mut line = reader.line()?;
-            knots.push(Knot { score: line.float("a score")?, value: line.float("a value")? });
-            line.end()?;
-        }
-        let model = reader.model(depth)?;
+        let knots = reader.lines(count, |line| {
+            Ok(Knot { score: line.float("a score")?, value: line.float("a value")? })
+        })?;
+        let model = reader.model()?;
         Self::new(model, knots).map_err(|e| reader.refuse(&e))
     }
 
@@ -226,17 +210,13 @@ impl ModelPart for Calibrated {
     fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
         scorer.open(0.0);
         scorer.model(&self.model);
-        scorer.apply(self.knots.clone());
-        scorer.close(1.0);
+        scorer.program.push(SumStep::Map(Box::new(self.knots.clone())));
+        scorer.program.close(1.0, 0.0, 1.0);
     }
 
-    fn add_binned<'a>(
-        &'a self,
-        forests: &mut dyn ForestScorer<'a>,
-        sums: &mut [f64],
-    ) -> Result<()> {
+    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
         let mut own = vec![0.0; sums.len()];
-        self.model.add_binned(forests, &mut own)?;
+        self.model.add_binned(scorer, &mut own)?;
         self.knots.apply(&mut own);
         sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
         Ok(())

@@ -21,9 +21,9 @@ use super::{Forest, ModelPart};
 use crate::error::{Error, Result};
 use crate::model::binned::ForestScorer;
 use crate::model::parallel;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
-use crate::model::write::put;
+use crate::model::write::{list, put};
 use crate::model::{Model, Tree};
 use std::ops::Range;
 
@@ -56,14 +56,13 @@ pub struct Class {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
     link: Link,
-    gains: Vec<f64>,
+    classes: Vec<Class>,
 }
 
 /// A forest for each margin, and the function that makes a score of the margins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classes {
     num_features: usize,
-    labels: Vec<f64>,
     expectation: Expectation,
     starts: Vec<f64>,
     forests: Vec<Forest>,
@@ -90,12 +89,12 @@ impl Expectation {
 
     /// The number of classes.
     pub fn num_classes(&self) -> usize {
-        self.gains.len()
+        self.classes.len()
     }
 
     /// The number of margins of a doc.
     pub fn num_margins(&self) -> usize {
-        self.link.num_margins(self.gains.len())
+        self.link.num_margins(self.classes.len())
     }
 
     /// The probability of each class.
@@ -114,8 +113,7 @@ impl Expectation {
     /// Adds the expected gains of documents to their scores; `margins` has a list for each forest.
     pub(crate) fn add_gains(&self, margins: &[Vec<f64>], scores: &mut [f64]) {
         parallel::for_each_chunk(scores, DOCS_A_TASK, |task, scores| {
-            let mut own = vec![0.0; margins.len()];
-            let mut scratch = vec![0.0; self.num_classes()];
+            let (mut own, mut scratch) = (vec![0.0; margins.len()], vec![0.0; self.num_classes()]);
             for (at, score) in scores.iter_mut().enumerate() {
                 for (own, margins) in own.iter_mut().zip(margins) {
                     *own = margins[task * DOCS_A_TASK + at];
@@ -128,7 +126,7 @@ impl Expectation {
     /// The expected gain of a doc; `scratch` has room for a probability a class.
     pub fn gain(&self, margins: &[f64], scratch: &mut [f64]) -> f64 {
         self.probabilities(margins, scratch);
-        self.gains.iter().zip(&*scratch).fold(0.0, |sum, (gain, p)| sum + gain * p)
+        self.classes.iter().zip(&*scratch).fold(0.0, |sum, (class, p)| sum + class.gain * p)
     }
 }
 
@@ -171,10 +169,10 @@ impl Classes {
         classes: &[Class],
         starts: Vec<f64>,
     ) -> Result<Self> {
+        let wrong = |what| Error::model("model.classes", what);
         if !(2..=MOST).contains(&classes.len()) {
-            return Err(Error::model("model.classes", "the number of classes")
-                .got(classes.len())
-                .expected(format!("2 to {MOST}")));
+            let expected = format!("2 to {MOST}");
+            return Err(wrong("the number of classes").got(classes.len()).expected(expected));
         }
         let numbers = classes.iter().flat_map(|class| [class.label, class.gain]);
         if !numbers.chain(starts.iter().copied()).all(f64::is_finite) {
@@ -185,15 +183,11 @@ impl Classes {
         }
         let expected = link.num_margins(classes.len());
         if starts.len() != expected {
-            return Err(Error::model("model.classes", "the number of starts")
-                .got(starts.len())
-                .expected(expected));
+            return Err(wrong("the number of starts").got(starts.len()).expected(expected));
         }
-        let gains = classes.iter().map(|class| class.gain).collect();
         Ok(Self {
             num_features,
-            labels: classes.iter().map(|class| class.label).collect(),
-            expectation: Expectation { link, gains },
+            expectation: Expectation { link, classes: classes.to_vec() },
             forests: vec![Forest::new(num_features); starts.len()],
             starts,
         })
@@ -218,14 +212,13 @@ impl Classes {
 
     /// Adds a round: a tree to each forest, or to none.
     pub fn push(&mut self, trees: Vec<Tree>) -> Result<()> {
-        if trees.len() != self.forests.len() {
-            return Err(Error::model("model.classes", "a round has a tree for each margin")
-                .got(trees.len())
-                .expected(self.forests.len()));
+        let (count, expected) = (trees.len(), self.forests.len());
+        if count != expected {
+            let wrong = Error::model("model.classes", "a round has a tree for each margin");
+            return Err(wrong.got(count).expected(expected));
         }
-        for tree in &trees {
-            tree.check(self.num_rounds(), self.num_features)?;
-        }
+        let (round, features) = (self.num_rounds(), self.num_features);
+        trees.iter().try_for_each(|tree| tree.check(round, features))?;
         self.forests.iter_mut().zip(trees).try_for_each(|(forest, tree)| forest.push(tree))
     }
 
@@ -236,8 +229,7 @@ impl Classes {
 
     /// The labels with their gains, rising.
     pub fn classes(&self) -> impl ExactSizeIterator<Item = Class> + '_ {
-        let gains = self.expectation.gains.iter();
-        self.labels.iter().zip(gains).map(|(&label, &gain)| Class { label, gain })
+        self.expectation.classes.iter().copied()
     }
 
     /// The function that makes a score of margins.
@@ -260,16 +252,15 @@ impl Classes {
         self.forests[0].trees().len()
     }
 
-    /// The same with other gains.
-    pub fn with_gains(&self, gains: &[f64]) -> Result<Self> {
-        if gains.len() != self.labels.len() || !gains.iter().all(|gain| gain.is_finite()) {
-            return Err(Error::param("gain", "gains")
-                .got(format!("{gains:?}"))
-                .expected(format!("{} finite numbers", self.labels.len())));
+    /// Sets the gains.
+    pub(in crate::model) fn set_gains(&mut self, gains: &[f64]) -> Result<()> {
+        let classes = &mut self.expectation.classes;
+        if gains.len() != classes.len() || !gains.iter().all(|gain| gain.is_finite()) {
+            let expected = format!("{} finite numbers", classes.len());
+            return Err(Error::param("gain", "gains").got(format!("{gains:?}")).expected(expected));
         }
-        let mut other = self.clone();
-        other.expectation.gains = gains.to_vec();
-        Ok(other)
+        classes.iter_mut().zip(gains).for_each(|(class, &gain)| class.gain = gain);
+        Ok(())
     }
 
     /// The margins of so many binned documents, class by class.
@@ -292,51 +283,36 @@ impl ModelPart for Classes {
         "classes"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let link = match line.word("softmax or ordinal")? {
-            "softmax" => Link::Softmax,
-            "ordinal" => Link::Ordinal,
-            _ => return Err(line.wrong("softmax or ordinal")),
-        };
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
+        let link = line.one_of([("softmax", Link::Softmax), ("ordinal", Link::Ordinal)])?;
         let count = line.count()?;
         line.end()?;
-        let mut classes = Vec::new();
-        for _ in 0..count {
-            let mut line = reader.line()?;
-            classes.push(Class { label: line.float("a label")?, gain: line.float("a gain")? });
-            line.end()?;
-        }
+        let classes = reader.lines(count, |line| {
+            Ok(Class { label: line.float("a label")?, gain: line.float("a gain")? })
+        })?;
         let mut line = reader.after("starts")?;
         let count = line.count()?;
         let starts: Vec<f64> = (0..count).map(|_| line.float("a start")).collect::<Result<_>>()?;
         line.end()?;
-        let empty =
-            Self::new(around.features, link, &classes, starts).map_err(|e| reader.refuse(&e))?;
-        let mut forests = Vec::new();
-        for _ in empty.starts() {
+        let empty = Self::new(reader.num_features(), link, &classes, starts)
+            .map_err(|e| reader.refuse(&e))?;
+        let forest = |_| {
             let line = reader.after("forest")?;
-            forests.push(Forest::read(reader, line, around)?);
-        }
+            Forest::read(reader, line)
+        };
+        let forests = empty.starts.iter().map(forest).collect::<Result<_>>()?;
         empty.with_forests(forests).map_err(|e| reader.refuse(&e))
     }
 
     fn write(&self, text: &mut String) {
-        let link = match self.expectation().link() {
-            Link::Softmax => "softmax",
-            Link::Ordinal => "ordinal",
-        };
+        let link = if self.expectation.link == Link::Softmax { "softmax" } else { "ordinal" };
         put(text, format_args!("classes {link} {}\n", self.classes().len()));
-        for class in self.classes() {
-            put(text, format_args!("{:?} {:?}\n", class.label, class.gain));
+        for Class { label, gain } in self.classes() {
+            put(text, format_args!("{label:?} {gain:?}\n"));
         }
         put(text, format_args!("starts {}", self.starts().len()));
-        for start in self.starts() {
-            put(text, format_args!(" {start:?}"));
-        }
-        text.push('\n');
-        for each in self.forests() {
-            each.write(text);
-        }
+        list(text, self.starts());
+        self.forests.iter().for_each(|forest| forest.write(text));
     }
 
     fn check(&self, model: &Model) -> Result<()> {
@@ -348,15 +324,11 @@ impl ModelPart for Classes {
             scorer.open(start);
             scorer.forest(forest);
         }
-        scorer.expect(&self.expectation);
+        scorer.program.expect(self.expectation.clone());
     }
 
-    fn add_binned<'a>(
-        &'a self,
-        forests: &mut dyn ForestScorer<'a>,
-        sums: &mut [f64],
-    ) -> Result<()> {
-        let margins = self.binned_margins(forests, sums.len())?;
+    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
+        let margins = self.binned_margins(scorer, sums.len())?;
         self.expectation.add_gains(&margins, sums);
         Ok(())
     }

@@ -12,10 +12,10 @@
 //! left, right = ( "s" | "l" ) u32                    ; a split, further down, or a leaf
 //! ```
 
-use super::{ModelPart, ScoreTerms};
+use super::{ModelPart, NoSum, Term};
 use crate::error::{Error, Result};
 use crate::model::binned::ForestScorer;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{list, put};
 use crate::model::{Child, Leaf, Model, Split, Tree};
@@ -51,8 +51,7 @@ impl Set {
         is_category && self.categories.binary_search(&(value as u32)).is_ok()
     }
 
-    fn cell(&self, row: &[f64]) -> f64 {
-        let value = row[self.feature as usize];
+    fn cell(&self, value: f64) -> f64 {
         if value.is_nan() { value } else { f64::from(u8::from(!self.contains(value))) }
     }
 }
@@ -74,27 +73,28 @@ impl Forest {
     }
 
     /// A forest as other libraries train it: `zero_is_missing` are features, rising, in which a zero
-    /// (up to 1e-35 either way) counts as missing.
+    /// (up to 1e-35 either way) counts as missing; splits of `trees` look at set `i` of `sets` as feature
+    /// `num_features + i`.
     pub fn foreign(
         num_features: usize,
         cells: CellType,
         zero_is_missing: Vec<u32>,
         sets: Vec<Set>,
+        trees: Vec<Tree>,
     ) -> Result<Self> {
-        let beyond = |feature: u32| {
-            let what = format!("feature {feature} is beyond the model's {num_features}");
-            Error::model("model.feature", what)
-        };
-        let rises = |list: &[u32]| list.windows(2).all(|pair| pair[0] < pair[1]);
-        let zeros_rise = rises(&zero_is_missing);
-        if !zeros_rise || !sets.iter().all(|set| rises(&set.categories)) {
+        let mut forest = Self { num_features, cells, zero_is_missing, sets, trees: Vec::new() };
+        let (zeros, sets) = (&forest.zero_is_missing, &forest.sets);
+        let rises = |list: &[u32]| list.is_sorted_by(|a, b| a < b);
+        if !rises(zeros) || !sets.iter().all(|set| rises(&set.categories)) {
             return Err(Error::model("model.order", "a list of features or categories must rise"));
         }
-        let used = zero_is_missing.iter().copied().chain(sets.iter().map(|set| set.feature));
-        if let Some(feature) = used.into_iter().find(|&f| f as usize >= num_features) {
-            return Err(beyond(feature));
+        let mut used = zeros.iter().copied().chain(sets.iter().map(|set| set.feature));
+        if let Some(feature) = used.find(|&f| f as usize >= num_features) {
+            let what = format!("feature {feature} is beyond the model's {num_features}");
+            return Err(Error::model("model.feature", what));
         }
-        Ok(Self { num_features, cells, zero_is_missing, sets, trees: Vec::new() })
+        trees.into_iter().try_for_each(|tree| forest.push(tree))?;
+        Ok(forest)
     }
 
     /// Adds a tree at the end.
@@ -113,14 +113,9 @@ impl Forest {
     }
 
     /// A tree whose sets are added to this forest's, each once, with its splits renumbered.
-    fn adopted(&mut self, tree: Tree, sets: &[Set]) -> Tree {
-        let is_set = |split: &Split| split.feature as usize >= self.num_features;
-        if !tree.splits().iter().any(is_set) {
-            return tree;
-        }
+    fn adopted(&mut self, mut tree: Tree, sets: &[Set]) -> Tree {
         let first = self.sets.len();
-        let mut splits = tree.splits().to_vec();
-        for split in &mut splits {
+        for split in tree.splits_mut() {
             let Some(at) = (split.feature as usize).checked_sub(self.num_features) else {
                 continue;
             };
@@ -131,7 +126,7 @@ impl Forest {
             }
             split.feature = (self.num_features + own) as u32;
         }
-        Tree::new(splits, tree.leaves().to_vec())
+        tree
     }
 
     /// The number of values in a row.
@@ -191,10 +186,10 @@ impl Forest {
 
     /// The cell that a split on `feature`, which may be a set, sees of a row.
     pub fn cell(&self, feature: u32, row: &[f64]) -> f64 {
+        let value = row[self.feature_of(feature) as usize];
         if let Some(set) = (feature as usize).checked_sub(self.num_features) {
-            return self.sets[set].cell(row);
+            return self.sets[set].cell(value);
         }
-        let value = row[feature as usize];
         if self.zero_is_missing.binary_search(&feature).is_ok() && is_zero(value) {
             return f64::NAN;
         }
@@ -210,6 +205,13 @@ impl Forest {
 pub(in crate::model) fn nearest(value: f64) -> f32 {
     let near = value as f32;
     if near.is_infinite() && value.is_finite() { f32::MAX.copysign(near) } else { near }
+}
+
+/// The largest `f32` that is not above a number.
+#[inline]
+pub(in crate::model) fn at_most(number: f64) -> f32 {
+    let near = number as f32;
+    if f64::from(near) > number { near.next_down() } else { near }
 }
 
 /// The value, or 0 if it is LightGBM's zero.
@@ -230,26 +232,19 @@ impl ModelPart for Forest {
         "a forest"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let cells = match line.word("f32 or f64")? {
-            "f32" => CellType::F32,
-            "f64" => CellType::F64,
-            _ => return Err(line.wrong("f32 or f64")),
-        };
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
+        let cells = line.one_of([("f32", CellType::F32), ("f64", CellType::F64)])?;
         let trees = line.count()?;
         line.end()?;
         let mut line = reader.after("zeros")?;
         let zeros = line.list("a feature")?;
         line.end()?;
-        let mut sets = Vec::new();
-        for _ in 0..reader.count("sets")? {
-            let mut line = reader.after("set")?;
-            let feature = line.parse("a feature")?;
-            sets.push(Set { feature, categories: line.list("a category")? });
-            line.end()?;
-        }
-        let mut forest =
-            Self::foreign(around.features, cells, zeros, sets).map_err(|e| reader.refuse(&e))?;
+        let sets = reader.list("sets", |line| {
+            line.keyword("set")?;
+            Ok(Set { feature: line.parse("a feature")?, categories: line.list("a category")? })
+        })?;
+        let mut forest = Self::foreign(reader.num_features(), cells, zeros, sets, vec![])
+            .map_err(|e| reader.refuse(&e))?;
         for _ in 0..trees {
             let tree = read_tree(reader)?;
             forest.push(tree).map_err(|e| reader.refuse(&e))?;
@@ -258,10 +253,7 @@ impl ModelPart for Forest {
     }
 
     fn write(&self, text: &mut String) {
-        let cells = match self.cells() {
-            CellType::F32 => "f32",
-            CellType::F64 => "f64",
-        };
+        let cells = if self.cells == CellType::F32 { "f32" } else { "f64" };
         put(text, format_args!("forest {cells} {}\n", self.trees().len()));
         put(text, format_args!("zeros {}", self.zero_is_missing().len()));
         list(text, self.zero_is_missing());
@@ -270,9 +262,7 @@ impl ModelPart for Forest {
             put(text, format_args!("set {} {}", set.feature, set.categories.len()));
             list(text, &set.categories);
         }
-        for each in self.trees() {
-            write_tree(text, each);
-        }
+        self.trees.iter().for_each(|tree| write_tree(text, tree));
     }
 
     fn check(&self, model: &Model) -> Result<()> {
@@ -283,16 +273,13 @@ impl ModelPart for Forest {
         scorer.forest(self);
     }
 
-    fn terms(&self) -> Option<ScoreTerms<'_>> {
-        Some(ScoreTerms::Trees(self))
+    fn add_terms<'a>(&'a self, weight: f64, terms: &mut Vec<Term<'a>>) -> Result<(), NoSum> {
+        terms.push(Term::Trees(weight, self));
+        Ok(())
     }
 
-    fn add_binned<'a>(
-        &'a self,
-        forests: &mut dyn ForestScorer<'a>,
-        sums: &mut [f64],
-    ) -> Result<()> {
-        forests.add(self, sums)
+    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
+        scorer.add(self, sums)
     }
 
     fn forests(&self) -> &[Forest] {
@@ -310,39 +297,25 @@ impl ModelPart for Forest {
 }
 
 fn read_tree(reader: &mut ModelReader<'_>) -> Result<Tree> {
-    let count = reader.count("tree")?;
-    let mut splits = Vec::with_capacity(count.min(reader.bytes_left() / 16));
-    for _ in 0..count {
-        splits.push(read_split(reader)?);
-    }
-    let mut leaves = Vec::with_capacity(splits.len() + 1);
-    for _ in 0..=count {
-        let mut line = reader.line()?;
+    let splits = reader.list("tree", read_split)?;
+    let leaves = reader.lines(splits.len() + 1, |line| {
         let value = line.float("a leaf's value")?;
-        leaves.push(Leaf { value, cover: line.float("a cover")?, docs: line.parse("docs")? });
-        line.end()?;
-    }
+        Ok(Leaf { value, cover: line.float("a cover")?, docs: line.parse("docs")? })
+    })?;
     Ok(Tree::new(splits, leaves))
 }
 
-fn read_split(reader: &mut ModelReader<'_>) -> Result<Split> {
-    let mut line = reader.line()?;
-    let split = Split {
+fn read_split(line: &mut ModelLine<'_>) -> Result<Split> {
+    Ok(Split {
         feature: line.parse("a feature")?,
         threshold: line.float("a threshold")?,
-        missing_left: match line.word("l or r")? {
-            "l" => true,
-            "r" => false,
-            _ => return Err(line.wrong("l or r")),
-        },
-        left: read_child(&mut line)?,
-        right: read_child(&mut line)?,
+        missing_left: line.one_of([("l", true), ("r", false)])?,
+        left: read_child(line)?,
+        right: read_child(line)?,
         reduction: line.float("a reduction")?,
         cover: line.float("a cover")?,
         docs: line.parse("docs")?,
-    };
-    line.end()?;
-    Ok(split)
+    })
 }
 
 fn read_child(line: &mut ModelLine<'_>) -> Result<Child> {

@@ -4,24 +4,23 @@
 //! inner       = "model" LF model                     ; at most eight deep, the outermost counted
 //! ```
 
-use super::{ModelPart, ScoreTerms};
+use super::{ModelPart, NoSum, Term};
 use crate::error::Result;
-use crate::model::Model;
 use crate::model::binned::ForestScorer;
 use crate::model::composite::no_ranks;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write;
+use crate::model::{Model, Normalisation};
 
 impl ModelPart for Model {
     fn noun(&self) -> &'static str {
         "a model"
     }
 
-    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let depth = line.deeper(around)?;
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         line.end()?;
-        reader.model(depth)
+        reader.model()
     }
 
     fn write(&self, text: &mut String) {
@@ -41,16 +40,32 @@ impl ModelPart for Model {
         scorer.model(self);
     }
 
-    fn terms(&self) -> Option<ScoreTerms<'_>> {
-        Some(ScoreTerms::Model(self))
+    fn add_terms<'a>(&'a self, weight: f64, terms: &mut Vec<Term<'a>>) -> Result<(), NoSum> {
+        terms.push(Term::Constant(weight * self.intercept()));
+        for component in self.components() {
+            let mut weight = weight * component.weight;
+            match component.normalisation {
+                Normalisation::AsIs => {}
+                Normalisation::Fixed { mean, scale } => {
+                    weight /= scale;
+                    terms.push(Term::Constant(-weight * mean));
+                }
+                Normalisation::Logistic => return Err(NoSum::Logistic),
+                Normalisation::Query | Normalisation::QueryRange | Normalisation::QueryTop => {
+                    return Err(NoSum::Queries);
+                }
+            }
+            let part = component.part.kind();
+            if part.inner().is_some_and(|inner| inner.ranks_features() != self.ranks_features()) {
+                return Err(NoSum::Ranks);
+            }
+            part.add_terms(weight, terms)?;
+        }
+        Ok(())
     }
 
-    fn add_binned<'a>(
-        &'a self,
-        forests: &mut dyn ForestScorer<'a>,
-        sums: &mut [f64],
-    ) -> Result<()> {
-        Model::add_binned(self, forests, sums)
+    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
+        Model::add_binned(self, scorer, sums)
     }
 
     fn inner(&self) -> Option<&Model> {

@@ -4,11 +4,11 @@
 //! linear      = "linear" count LF { feature weight LF }
 //! ```
 
-use super::{ModelPart, ScoreTerms};
+use super::{ModelPart, NoSum, Term};
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::read::{Around, ModelLine, ModelReader};
-use crate::model::scorer::ScorerBuilder;
+use crate::model::read::{ModelLine, ModelReader};
+use crate::model::scorer::{ScorerBuilder, SumStep};
 use crate::model::write::put;
 
 /// Some features, each with its weight; a missing value adds nothing.
@@ -47,16 +47,12 @@ impl ModelPart for Linear {
         "a linear part"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, _: Around) -> Result<Self> {
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let count = line.count()?;
         line.end()?;
-        let mut terms = Vec::new();
-        for _ in 0..count {
-            let mut line = reader.line()?;
-            terms.push((line.parse("a feature")?, line.float("a weight")?));
-            line.end()?;
-        }
-        Ok(Self::new(terms))
+        let term =
+            |line: &mut ModelLine<'_>| Ok((line.parse("a feature")?, line.float("a weight")?));
+        Ok(Self::new(reader.lines(count, term)?))
     }
 
     fn write(&self, text: &mut String) {
@@ -82,10 +78,13 @@ impl ModelPart for Linear {
     }
 
     fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
-        self.terms.iter().for_each(|&(feature, weight)| scorer.term(feature, weight));
+        for &(feature, weight) in &self.terms {
+            scorer.program.push(SumStep::Term { feature, weight });
+        }
     }
 
-    fn terms(&self) -> Option<ScoreTerms<'_>> {
-        Some(ScoreTerms::Features(&self.terms))
+    fn add_terms<'a>(&'a self, weight: f64, terms: &mut Vec<Term<'a>>) -> Result<(), NoSum> {
+        terms.extend(self.terms.iter().map(|&(feature, own)| Term::Feature(feature, weight * own)));
+        Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! The kinds of model parts: the trait that each implements and their registry.
 //!
 //! A kind lives in a file of its own, which says how it is written and read, how a scorer evaluates it, and
-//! what else can be done with it. Only this file lists them all: a new kind needs a variant of [`Part`], a
-//! line in each of its three matches, and a `pub use`.
+//! what else can be done with it. Only this file lists them all: a new kind needs a line in the list, and a
+//! `pub use`.
 
 mod calibrated;
 mod classes;
@@ -19,34 +19,64 @@ pub use linear::Linear;
 pub use mlp::{Layer, Mlp, NetInput};
 pub use stack::{Derived, Ranker, Stack, Statistic, derive};
 
-pub(super) use forest::{ZERO, flush, is_zero, nearest};
+pub(super) use forest::{ZERO, at_most, flush, is_zero, nearest};
 pub(super) use stack::derived_of;
 
 use super::Model;
 use super::binned::{ForestScorer, no_bins};
-use super::read::{Around, ModelLine, ModelReader};
+use super::read::{ModelLine, ModelReader};
 use super::scorer::ScorerBuilder;
 use crate::error::Result;
+use std::borrow::{Borrow, BorrowMut};
 use std::ops::Range;
 
-/// What scores in a component of a model.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Part {
+/// Defines the list of kinds: the type of each, what a part holds, and the keyword of its text.
+macro_rules! kinds_of_parts {
+    ($($(#[$doc:meta])* $kind:ident($held:ty) = $keyword:literal,)*) => {
+        /// What scores in a component of a model.
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum Part {
+            $($(#[$doc])* $kind($held),)*
+        }
+
+        impl Part {
+            /// The part as its kind.
+            pub(super) fn kind(&self) -> &dyn ModelPart {
+                match self { $(Self::$kind(part) => Borrow::<$kind>::borrow(part),)* }
+            }
+
+            pub(super) fn kind_mut(&mut self) -> &mut dyn ModelPart {
+                match self { $(Self::$kind(part) => BorrowMut::<$kind>::borrow_mut(part),)* }
+            }
+
+            /// Reads a part whose first line starts with a keyword.
+            pub(super) fn read(reader: &mut ModelReader<'_>) -> Result<Self> {
+                let mut line = reader.line()?;
+                match line.word("a kind of component")? {
+                    $($keyword => Ok(Self::$kind($kind::read(reader, line)?.into())),)*
+                    _ => Err(line.wrong(&[$($keyword),*].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+kinds_of_parts! {
     /// Trees.
-    Forest(Forest),
+    Forest(Forest) = "forest",
     /// A weighted sum of features.
-    Linear(Linear),
+    Linear(Linear) = "linear",
     /// A forest for each class, and the gain that the classes' probabilities let expect.
-    Classes(Classes),
+    Classes(Classes) = "classes",
     /// A neural net.
-    Mlp(Mlp),
+    Mlp(Mlp) = "mlp",
     /// Another model.
-    Model(Box<Model>),
+    Model(Box<Model>) = "model",
     /// A model on the scores of other models.
-    Stack(Box<Stack>),
+    Stack(Box<Stack>) = "stack",
     /// A model with a rising function of its score.
-    Calibrated(Box<Calibrated>),
+    Calibrated(Box<Calibrated>) = "calibrated",
 }
 
 /// A kind of part: all that the rest of the crate asks of it.
@@ -59,7 +89,7 @@ pub(super) trait ModelPart {
     fn noun(&self) -> &'static str;
 
     /// Reads the rest of its first line, after the keyword, and the lines that follow.
-    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>, around: Around) -> Result<Self>
+    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>) -> Result<Self>
     where
         Self: Sized;
 
@@ -72,16 +102,16 @@ pub(super) trait ModelPart {
     /// Adds to a scorer the steps that add its terms to the sum.
     fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>);
 
-    /// The terms that it adds to a score, for exporters and explanations, which take sums apart; `None`
-    /// refuses both.
-    fn terms(&self) -> Option<ScoreTerms<'_>> {
-        None
+    /// Adds to `terms` those that it adds to a score, `weight` times: for exporters and explanations, which take
+    /// sums apart.
+    fn add_terms<'a>(&'a self, _weight: f64, _terms: &mut Vec<Term<'a>>) -> Result<(), NoSum> {
+        Err(NoSum::Part(self.noun()))
     }
 
     /// Adds its scores of binned documents to `sums`; an error if bins are not enough.
     fn add_binned<'a>(
         &'a self,
-        _forests: &mut dyn ForestScorer<'a>,
+        _scorer: &mut dyn ForestScorer<'a>,
         _sums: &mut [f64],
     ) -> Result<()> {
         Err(no_bins())
@@ -131,61 +161,45 @@ pub(super) trait ModelPart {
     }
 }
 
-/// The terms that a part adds to a score.
+/// A term of a score.
 #[cfg_attr(not(feature = "train"), allow(dead_code, reason = "explanations ask for all of them"))]
-pub(super) enum ScoreTerms<'a> {
-    /// A leaf value of each tree.
-    Trees(&'a Forest),
-    /// A weighted value of each of these features.
-    Features(&'a [(u32, f64)]),
-    /// The terms of a model.
-    Model(&'a Model),
+pub(super) enum Term<'a> {
+    /// The same for all docs.
+    Constant(f64),
+    /// A leaf value of each tree, so many times.
+    Trees(f64, &'a Forest),
+    /// A weighted value of a feature.
+    Feature(u32, f64),
+}
+
+/// Why a score is not a sum of [terms](Term).
+#[derive(Clone, Copy)]
+#[cfg_attr(not(feature = "train"), allow(dead_code, reason = "explanations ask for all of it"))]
+pub(super) enum NoSum {
+    /// It is a probability.
+    Logistic,
+    /// It is normalised within queries.
+    Queries,
+    /// One model ranks features within queries, and another does not.
+    Ranks,
+    /// It has such a part.
+    Part(&'static str),
+}
+
+impl Model {
+    /// The terms of its score, in order.
+    #[cfg_attr(
+        not(any(feature = "train", feature = "interop")),
+        allow(dead_code, reason = "exporters and explanations ask for it")
+    )]
+    pub(super) fn terms(&self) -> Result<Vec<Term<'_>>, NoSum> {
+        let mut terms = Vec::new();
+        self.add_terms(1.0, &mut terms)?;
+        Ok(terms)
+    }
 }
 
 impl Part {
-    /// The part as its kind.
-    pub(super) fn kind(&self) -> &dyn ModelPart {
-        match self {
-            Self::Forest(part) => part,
-            Self::Linear(part) => part,
-            Self::Classes(part) => part,
-            Self::Mlp(part) => part,
-            Self::Model(part) => &**part,
-            Self::Stack(part) => &**part,
-            Self::Calibrated(part) => &**part,
-        }
-    }
-
-    pub(super) fn kind_mut(&mut self) -> &mut dyn ModelPart {
-        match self {
-            Self::Forest(part) => part,
-            Self::Linear(part) => part,
-            Self::Classes(part) => part,
-            Self::Mlp(part) => part,
-            Self::Model(part) => &mut **part,
-            Self::Stack(part) => &mut **part,
-            Self::Calibrated(part) => &mut **part,
-        }
-    }
-
-    /// Reads a part whose first line starts with a keyword.
-    pub(super) fn read(reader: &mut ModelReader<'_>, around: Around) -> Result<Self> {
-        let mut line = reader.line()?;
-        Ok(match line.word("a kind of component")? {
-            "forest" => Self::Forest(Forest::read(reader, line, around)?),
-            "linear" => Self::Linear(Linear::read(reader, line, around)?),
-            "classes" => Self::Classes(Classes::read(reader, line, around)?),
-            "mlp" => Self::Mlp(Mlp::read(reader, line, around)?),
-            "model" => Self::Model(Box::new(Model::read(reader, line, around)?)),
-            "stack" => Self::Stack(Box::new(Stack::read(reader, line, around)?)),
-            "calibrated" => Self::Calibrated(Box::new(Calibrated::read(reader, line, around)?)),
-            _ => {
-                let kinds = "forest, linear, classes, mlp, model, stack or calibrated";
-                return Err(line.wrong(kinds));
-            }
-        })
-    }
-
     /// Its forests, one after the other; none of a model inside.
     pub fn forests(&self) -> &[Forest] {
         self.kind().forests()

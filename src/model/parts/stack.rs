@@ -19,7 +19,7 @@ use super::{ModelPart, nearest};
 use crate::error::{Error, Result};
 use crate::model::composite::no_ranks;
 use crate::model::normalisation::check_bounds;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{self, put};
 use crate::model::{Model, Normalisation};
@@ -80,22 +80,20 @@ impl Stack {
         outer: Model,
     ) -> Result<Self> {
         check(&derived, rankers.len())?;
+        let wrong = |which, model: &Model| {
+            let what = format!("{which} of a stack has another number of features");
+            Error::model("model.features", what).got(model.num_raw_features())
+        };
         for ranker in &rankers {
             ranker.normalisation.check()?;
             if ranker.model.num_raw_features() != num_features {
-                let what = "a ranker of a stack has another number of features";
-                return Err(Error::model("model.features", what)
-                    .got(ranker.model.num_raw_features())
-                    .expected(num_features));
+                return Err(wrong("a ranker", &ranker.model).expected(num_features));
             }
         }
         let seen = if own { num_features } else { 0 };
         if outer.num_raw_features().checked_sub(seen) != Some(derived.len()) {
-            let what = "the outer model of a stack has another number of features";
             let expected = format!("{seen} of the row and {} derived", derived.len());
-            return Err(Error::model("model.features", what)
-                .got(outer.num_raw_features())
-                .expected(expected));
+            return Err(wrong("the outer model", &outer).expected(expected));
         }
         Ok(Self { num_features, rankers, derived, own, outer })
     }
@@ -137,30 +135,23 @@ impl ModelPart for Stack {
         "a stack"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, around: Around) -> Result<Self> {
-        let depth = line.deeper(around)?;
-        let own = match line.word("own or alone")? {
-            "own" => true,
-            "alone" => false,
-            _ => return Err(line.wrong("own or alone")),
-        };
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
+        let own = line.one_of([("own", true), ("alone", false)])?;
         line.end()?;
         let mut rankers = Vec::new();
         for _ in 0..reader.count("rankers")? {
             let mut line = reader.after("ranker")?;
             let normalisation = line.normalisation()?;
             line.end()?;
-            rankers.push(Ranker { normalisation, model: reader.model(depth)? });
+            rankers.push(Ranker { normalisation, model: reader.model()? });
         }
-        let mut derived = Vec::new();
-        for _ in 0..reader.count("derived")? {
-            let mut line = reader.line()?;
+        let derived = reader.list("derived", |line| {
             let ranker = line.parse("a ranker")?;
-            derived.push(Derived { ranker, statistic: line.parse("score, max, mean or top3")? });
-            line.end()?;
-        }
-        let outer = reader.model(depth)?;
-        Self::new(around.features, rankers, derived, own, outer).map_err(|e| reader.refuse(&e))
+            Ok(Derived { ranker, statistic: line.parse("score, max, mean or top3")? })
+        })?;
+        let outer = reader.model()?;
+        Self::new(reader.num_features(), rankers, derived, own, outer)
+            .map_err(|e| reader.refuse(&e))
     }
 
     fn write(&self, text: &mut String) {
@@ -204,18 +195,17 @@ impl ModelPart for Stack {
 
 /// Refuses features that cannot be made of the scores of so many rankers.
 fn check(derived: &[Derived], rankers: usize) -> Result<()> {
+    let wrong = |what: &str| Error::model("model.stack", what);
     if derived.is_empty() || rankers == 0 {
-        let what = "a stack needs a ranker and a feature made of its scores";
-        return Err(Error::model("model.stack", what));
+        return Err(wrong("a stack needs a ranker and a feature made of its scores"));
     }
     for one in derived {
         if one.ranker as usize >= rankers {
             let what = format!("a derived feature asks ranker {}", one.ranker);
-            return Err(Error::model("model.stack", what).expected(format!("< {rankers}")));
+            return Err(wrong(&what).expected(format!("< {rankers}")));
         }
         if one.statistic == Statistic::Top(0) {
-            let what = "the mean over the best docs needs at least one";
-            return Err(Error::model("model.stack", what));
+            return Err(wrong("the mean over the best docs needs at least one"));
         }
     }
     Ok(())

@@ -17,7 +17,7 @@ use std::ops::Range;
 /// Tests of a chunk at most, but for one tree alone: half a megabyte.
 const MOST_TESTS: usize = 8192;
 /// The first planes: no doc, and all docs.
-const FIXED: usize = 2;
+pub(super) const FIXED: usize = 2;
 /// Tests are written sixteen at a time: so many planes more may be spoilt.
 const SPOILT: usize = 15;
 /// So many leaves at least are looked up.
@@ -26,16 +26,18 @@ const FEWEST_BITS: usize = 5;
 /// Trees that follow each other.
 #[derive(Debug)]
 pub(super) struct TreeChunk {
-    columns: Vec<ChunkColumn>,
+    /// Those with tests: the planes of all follow each other, from [`FIXED`] on.
+    pub(super) columns: Vec<ChunkColumn>,
     trees: Vec<BitCircuit>,
     /// Of each choice: by what, the plane if that is set, and if it is not.
     ops: Vec<Four>,
     asked: Vec<Four>,
     /// Leaf values, as kernels look them up.
     tables: Vec<Lane>,
-    /// The plane of each tree's first result.
-    results: usize,
-    planes: usize,
+    /// The plane that the first op of a tree writes; each writes the next.
+    pub(super) results: usize,
+    /// The number of planes: all that kernels read or write is below.
+    pub(super) planes: usize,
 }
 
 /// The tests of a column.
@@ -97,31 +99,12 @@ fn piece(values: usize) -> usize {
 }
 
 impl TreeChunk {
-    pub(super) fn columns(&self) -> &[ChunkColumn] {
-        &self.columns
-    }
-
     pub(super) fn trees(&self) -> impl Iterator<Item = Wires<'_>> {
         self.trees.iter().map(|tree| Wires {
             ops: &self.ops[tree.ops.clone()],
             asked: &self.asked[tree.asked.clone()],
             table: &self.tables[tree.table.clone()],
         })
-    }
-
-    /// The plane of the first test: those of all columns follow each other.
-    pub(super) fn tests() -> usize {
-        FIXED
-    }
-
-    /// The plane that the first op of a tree writes; each writes the next.
-    pub(super) fn results(&self) -> usize {
-        self.results
-    }
-
-    /// The number of planes: all that kernels read or write is below.
-    pub(super) fn planes(&self) -> usize {
-        self.planes
     }
 }
 

@@ -1,13 +1,11 @@
 //! One block of docs from values to scores.
 
-use super::super::parts::Expectation;
 use super::super::parts::mlp::{Activations, Net};
-use super::super::parts::{ZERO, flush};
+use super::super::parts::{Expectation, ZERO, at_most, flush};
 use super::kernel::{Lane, Sheet, Slots, Tile};
-use super::plan::{Search, ValueSource};
-use super::program::{Form, Stage, SumStep, Trees};
-use super::rows::{ScorerRows, Value, is_f32, zero_as_missing};
-use super::search::at_most;
+use super::plan::{CellRule, Search, ValueSource};
+use super::program::{Form, SumStep, Trees};
+use super::rows::{ScorerRows, Value, is_f32};
 use super::{BLOCK, FEW, Scorer};
 use std::cell::Cell;
 
@@ -77,7 +75,7 @@ impl Scorer {
             self.encode(scratch, context);
         }
         let mut top = 0;
-        for step in self.program.steps() {
+        for step in &self.program.steps {
             match step {
                 SumStep::Open => {
                     top += 1;
@@ -129,9 +127,17 @@ impl Scorer {
                 let sheet = Sheet { lanes: &scratch.lanes, wide };
                 let sums = &mut sums[..64 * wide];
                 if self.kernels.has_planes() && wide > 1 {
-                    self.stages(sheet, trees, &mut scratch.planes, sums);
+                    let planes = &mut scratch.planes;
+                    trees.each(&trees.stages, sheet, sums, |chunk, sums| {
+                        planes.resize(chunk.planes.max(planes.len()), Lane::default());
+                        self.kernels.chunk(sheet, chunk, planes, sums);
+                    });
                 } else {
-                    self.trees(sheet, trees, &mut scratch.slots, sums);
+                    let (slots, circuits) = (&mut scratch.slots, &trees.circuits);
+                    trees.each(&trees.order, sheet, sums, |circuit, sums| {
+                        self.kernels.circuit(sheet, circuits.ops(circuit), slots);
+                        self.kernels.add(&slots.root()[..wide], circuits.values(circuit), sums);
+                    });
                 }
             }
             SumStep::Add(constant) => sums.iter_mut().for_each(|sum| *sum += constant),
@@ -175,61 +181,18 @@ impl Scorer {
         }
     }
 
-    /// Adds what trees say, one doc a byte.
-    fn trees(&self, sheet: Sheet<'_>, trees: &Trees, slots: &mut Slots, sums: &mut [f64]) {
-        for form in &trees.order {
-            match form {
-                Form::Circuit(circuit) => {
-                    let ops = trees.circuits.ops(circuit);
-                    self.kernels.circuit(sheet, ops, slots);
-                    self.kernels.add(
-                        &slots.root()[..sheet.wide],
-                        trees.circuits.values(circuit),
-                        sums,
-                    );
-                }
-                Form::Walk(walk) => {
-                    let code = |column: u32, doc: usize| {
-                        sheet.lanes[column as usize * sheet.wide + doc / 64].0[doc % 64]
-                    };
-                    trees.walks.one(*walk, code, sums);
-                }
-            }
-        }
-    }
-
-    /// The same, one doc a bit.
-    fn stages(&self, sheet: Sheet<'_>, trees: &Trees, planes: &mut Vec<Lane>, sums: &mut [f64]) {
-        for stage in &trees.stages {
-            match stage {
-                Stage::Chunk(chunk) => {
-                    if planes.len() < chunk.planes() {
-                        planes.resize(chunk.planes(), Lane::default());
-                    }
-                    self.kernels.chunk(sheet, chunk, planes, sums);
-                }
-                Stage::Walk(walk) => {
-                    let code = |column: u32, doc: usize| {
-                        sheet.lanes[column as usize * sheet.wide + doc / 64].0[doc % 64]
-                    };
-                    trees.walks.one(*walk, code, sums);
-                }
-            }
-        }
-    }
-
     /// Fills all columns with the codes of the block.
     fn encode<T: Value>(&self, scratch: &mut ScorerScratch, context: &BlockContext<'_, T>) {
         let BlockContext { rows, docs, .. } = *context;
         let ScorerScratch { narrow, wide, codes, lanes, tile, .. } = scratch;
         let width = docs.div_ceil(64);
-        lanes.resize(self.plan.columns() * width, Lane::default());
+        lanes.resize(self.columns * width, Lane::default());
         // Docs beyond the last are given any codes: their scores are not read.
         codes.resize(BLOCK, 0);
         narrow.resize(BLOCK, 0.0);
         wide.resize(BLOCK, 0.0);
         let (narrow, wide) = (&mut narrow[..docs], &mut wide[..docs]);
-        let (searches, row) = (self.plan.searches(), rows.width());
+        let (searches, row) = (&self.searches, rows.width);
         // The first feature of the tile.
         let mut turned = None;
         for (i, search) in searches.iter().enumerate() {
@@ -263,8 +226,8 @@ impl Scorer {
 
     /// The same for docs that walk: [`FEW`] bytes a column.
     fn encode_few<T: Value>(&self, few: &mut Vec<u8>, context: &BlockContext<'_, T>) {
-        few.resize(self.plan.columns() * FEW, 0);
-        for search in self.plan.searches() {
+        few.resize(self.columns * FEW, 0);
+        for search in &self.searches {
             for doc in 0..context.docs {
                 let (code, is_missing) = search.code(context.rows, doc);
                 if let Some(column) = search.column {
@@ -272,6 +235,29 @@ impl Scorer {
                 }
                 if let Some(column) = search.right {
                     few[column * FEW + doc] = if is_missing { u8::MAX } else { code };
+                }
+            }
+        }
+    }
+}
+
+impl Trees {
+    /// Adds what trees in these forms say; `add` adds what one that is no walk says.
+    fn each<C>(
+        &self,
+        forms: &[Form<C>],
+        sheet: Sheet<'_>,
+        sums: &mut [f64],
+        mut add: impl FnMut(&C, &mut [f64]),
+    ) {
+        for form in forms {
+            match form {
+                Form::Circuit(circuit) => add(circuit, sums),
+                Form::Walk(walk) => {
+                    let code = |column: u32, doc: usize| {
+                        sheet.lanes[column as usize * sheet.wide + doc / 64].0[doc % 64]
+                    };
+                    self.walks.one(*walk, code, sums);
                 }
             }
         }
@@ -295,19 +281,14 @@ impl Search {
     /// The code of one doc's cell, and whether it is missing.
     #[inline]
     fn code<T: Value>(&self, rows: ScorerRows<'_, T>, doc: usize) -> (u8, bool) {
-        let cell: f64 = match &self.source {
-            ValueSource::Feature(feature) if is_f32::<T>() || self.exact.is_none() => {
-                let cell = rows.value(doc, *feature).nearest();
-                return (self.table.code(cell), cell.is_nan());
-            }
-            ValueSource::Feature(feature) => rows.value(doc, *feature).into(),
-            ValueSource::Flushed(feature) => flush(rows.value(doc, *feature).into()),
-            ValueSource::ZeroAsMissing(feature) => {
-                zero_as_missing(rows.value(doc, *feature).into())
-            }
-            ValueSource::Set(set) => f64::from(set.cell(rows.value(doc, set.feature).into())),
-        };
-        let code = match &self.exact {
+        let value = rows.value(doc, self.source.feature);
+        let exact = self.exact.as_ref().filter(|_| !is_f32::<T>());
+        if matches!(self.source.rule, CellRule::AsIs) && exact.is_none() {
+            let cell = value.nearest();
+            return (self.table.code(cell), cell.is_nan());
+        }
+        let cell = self.source.cell(value.into());
+        let code = match exact {
             Some(exact) => exact.mend(cell, self.table.code(at_most(cell))),
             None => self.table.code(cell.nearest()),
         };
@@ -316,30 +297,26 @@ impl Search {
 
     /// The column of its cells in the tile that begins at feature `turned`.
     fn column(&self, turned: Option<usize>) -> Option<usize> {
-        match (&self.source, turned) {
-            (ValueSource::Feature(feature) | ValueSource::Flushed(feature), Some(first)) => {
-                (*feature as usize).checked_sub(first).filter(|&column| column < 16)
-            }
-            _ => None,
+        if !matches!(self.source.rule, CellRule::AsIs | CellRule::Flush) {
+            return None;
         }
+        (self.source.feature as usize).checked_sub(turned?).filter(|&column| column < 16)
     }
 
     /// Where a tile should begin for the sake of this search, the first of `searches`: nowhere if it is
     /// in the tile that begins at `turned`, or would be alone.
     fn tile(&self, searches: &[Self], turned: Option<usize>, width: usize) -> Option<usize> {
         const ENOUGH: usize = 4;
-        let (ValueSource::Feature(feature) | ValueSource::Flushed(feature)) = &self.source else {
-            return None;
-        };
-        let first = (*feature as usize).min(width.checked_sub(16)?);
+        let first = (self.source.feature as usize).min(width.checked_sub(16)?);
         let is_needed = self.column(turned).is_none()
+            && self.column(Some(first)).is_some()
             && searches.get(ENOUGH - 1)?.column(Some(first)).is_some();
         is_needed.then_some(first)
     }
 
     /// Its cells from its column of the tile.
     fn turned<'a>(&self, column: &'a [f32], cells: &'a mut [f32]) -> &'a [f32] {
-        if !matches!(self.source, ValueSource::Flushed(_)) {
+        if !matches!(self.source.rule, CellRule::Flush) {
             return column;
         }
         for (cell, &value) in cells.iter_mut().zip(column) {
@@ -349,40 +326,18 @@ impl Search {
     }
 
     fn gather_narrow<T: Value>(&self, rows: ScorerRows<'_, T>, cells: &mut [f32]) {
-        match &self.source {
-            ValueSource::Feature(feature) => rows.gather(*feature, cells, T::nearest),
-            ValueSource::Flushed(feature) => {
-                rows.gather(*feature, cells, |value| flush(value.into()).nearest());
-            }
-            ValueSource::ZeroAsMissing(feature) => {
-                rows.gather(*feature, cells, |value| {
-                    let value: f64 = value.into();
-                    zero_as_missing(value).nearest()
-                });
-            }
-            ValueSource::Set(set) => {
-                rows.gather(set.feature, cells, |value| set.cell(value.into()));
-            }
+        let ValueSource { feature, rule } = &self.source;
+        match rule {
+            CellRule::AsIs => rows.gather(*feature, cells, T::nearest),
+            CellRule::Flush => rows.gather(*feature, cells, |value| flush(value.into()).nearest()),
+            _ => rows.gather(*feature, cells, |value| self.source.cell(value.into()).nearest()),
         }
     }
 
     fn gather_wide<T: Value>(&self, rows: ScorerRows<'_, T>, cells: &mut [f64]) {
-        match &self.source {
-            ValueSource::Feature(feature) => rows.gather(*feature, cells, T::into),
-            ValueSource::Flushed(feature) => {
-                rows.gather(*feature, cells, |value| flush(value.into()));
-            }
-            ValueSource::ZeroAsMissing(feature) => {
-                rows.gather(*feature, cells, |value| zero_as_missing(value.into()));
-            }
-            ValueSource::Set(set) => {
-                rows.gather(set.feature, cells, |value| f64::from(set.cell(value.into())));
-            }
-        }
+        rows.gather(self.source.feature, cells, |value| self.source.cell(value.into()));
     }
-}
 
-impl Search {
     /// Puts the codes of `cells` into the search's columns of `width` lanes.
     fn store(&self, cells: &[f32], codes: &mut [u8], lanes: &mut [Lane], width: usize) {
         let mut fill = |column: usize, codes: &[u8]| {

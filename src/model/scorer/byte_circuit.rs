@@ -13,6 +13,7 @@
 use super::super::tree::{Child, Tree};
 use super::kernel::{DUMP, Op, ROOT, SLOTS};
 use super::plan::CodeTest;
+use std::ops::Range;
 
 /// The circuits of some trees.
 #[derive(Debug, Default)]
@@ -25,8 +26,8 @@ pub(super) struct ByteCircuits {
 /// One tree's part.
 #[derive(Debug)]
 pub(super) struct ByteCircuit {
-    ops: std::ops::Range<usize>,
-    values: std::ops::Range<usize>,
+    ops: Range<usize>,
+    values: Range<usize>,
 }
 
 impl ByteCircuits {
@@ -40,30 +41,16 @@ impl ByteCircuits {
         if tree.leaves().len() > Self::MOST_LEAVES {
             return None;
         }
-        let (ops, values) = (self.ops.len(), self.values.len());
-        if let Some(symmetric) = Symmetric::of(tree, places) {
-            self.ops.extend(symmetric.ops());
-            let leaves = symmetric.leaves.iter().map(|&leaf| &tree.leaves()[leaf as usize]);
-            self.values.extend(leaves.map(|leaf| leaf.value));
-            return Some(self.pad(ops, values));
-        }
-        let free = !(1 << ZERO | 1 << DUMP);
-        let mut wiring = Wiring { tree, places, leaves: leaves_below(tree), circuits: self, free };
-        let Some(last) = wiring.chain(0) else {
-            self.ops.truncate(ops);
-            return None;
+        let (ops, leaves) = match symmetric(tree, places) {
+            Some(circuit) => circuit,
+            None => Wiring::new(tree, places).circuit()?,
         };
-        debug_assert_eq!(last, ROOT);
-        wiring.values(Child::Split(0));
-        Some(self.pad(ops, values))
-    }
-
-    /// The circuit whose ops and values begin there.
-    fn pad(&mut self, ops: usize, values: usize) -> ByteCircuit {
+        let (first_op, first) = (self.ops.len(), self.values.len());
+        self.ops.extend(ops);
+        self.values.extend(leaves.iter().map(|&leaf| tree.leaves()[leaf as usize].value));
         // Kernels know 32, 64, 128 and 256.
-        let size = (self.values.len() - values).next_power_of_two().max(32);
-        self.values.resize(values + size, 0.0);
-        ByteCircuit { ops: ops..self.ops.len(), values: values..self.values.len() }
+        self.values.resize(first + leaves.len().next_power_of_two().max(32), 0.0);
+        Some(ByteCircuit { ops: first_op..self.ops.len(), values: first..self.values.len() })
     }
 
     pub(super) fn ops(&self, circuit: &ByteCircuit) -> &[Op] {
@@ -78,80 +65,69 @@ impl ByteCircuits {
 /// The slot that holds 0, the number of a leaf.
 const ZERO: u8 = 0;
 
-/// The number of leaves below each split.
-fn leaves_below(tree: &Tree) -> Vec<u16> {
-    let mut leaves = vec![0; tree.splits().len()];
-    // Children stand after their parents.
-    for (at, split) in tree.splits().iter().enumerate().rev() {
-        let below = |child| match child {
-            Child::Leaf(_) => 1,
-            Child::Split(at) => leaves[at as usize],
-        };
-        leaves[at] = below(split.left) + below(split.right);
-    }
-    leaves
-}
-
-/// A full tree in which all splits of a level ask the same.
-struct Symmetric {
-    /// The column and code of each level, from the root down.
-    levels: Vec<CodeTest>,
-    /// Leaves by the number whose bit `l` says whether a doc went right at level `l`.
-    leaves: Vec<u32>,
-}
-
-impl Symmetric {
-    fn of(tree: &Tree, places: &[CodeTest]) -> Option<Self> {
-        let mut levels = Vec::new();
-        let mut nodes = vec![Child::Split(0)];
-        while let Child::Split(first) = nodes[0] {
-            let place = places[first as usize];
-            let (mut left, mut right) = (Vec::new(), Vec::new());
-            for node in nodes {
-                match node {
-                    Child::Split(at) if places[at as usize] == place => {
-                        left.push(tree.splits()[at as usize].left);
-                        right.push(tree.splits()[at as usize].right);
-                    }
-                    _ => return None,
+/// The ops of a full tree in which all splits of a level ask the same, and its leaves by the number whose bit `l`
+/// says whether a doc went right at level `l`.
+fn symmetric(tree: &Tree, places: &[CodeTest]) -> Option<(Vec<Op>, Vec<u32>)> {
+    let mut ops = Vec::new();
+    let mut nodes = vec![Child::Split(0)];
+    while let Child::Split(first) = nodes[0] {
+        let place = places[first as usize];
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        for node in nodes {
+            match node {
+                Child::Split(at) if places[at as usize] == place => {
+                    left.push(tree.splits()[at as usize].left);
+                    right.push(tree.splits()[at as usize].right);
                 }
+                _ => return None,
             }
-            levels.push(place);
-            nodes = [left, right].concat();
         }
-        let leaf = |node| match node {
-            Child::Leaf(leaf) => Some(leaf),
-            Child::Split(_) => None,
-        };
-        let leaves = nodes.into_iter().map(leaf).collect::<Option<_>>()?;
-        Some(Self { levels, leaves })
+        // The number so far is the carry, and waits in the root's slot too: a level adds its bit to it
+        // or does not.
+        let CodeTest { column, threshold } = place;
+        let (keep, slot) = if ops.is_empty() { (0, ZERO) } else { (u8::MAX, ROOT) };
+        ops.push(Op { column, threshold, add: 1 << ops.len(), flip: 0, keep, slot, to: ROOT });
+        nodes = [left, right].concat();
     }
-
-    /// The number so far is the carry, and waits in the root's slot too: a level adds its bit to it
-    /// or does not.
-    fn ops(&self) -> impl Iterator<Item = Op> {
-        self.levels.iter().enumerate().map(|(level, &CodeTest { column, threshold })| Op {
-            column,
-            threshold,
-            add: 1 << level,
-            flip: 0,
-            keep: if level == 0 { 0 } else { u8::MAX },
-            slot: if level == 0 { ZERO } else { ROOT },
-            to: ROOT,
-        })
-    }
+    let leaf = |node| match node {
+        Child::Leaf(leaf) => Some(leaf),
+        Child::Split(_) => None,
+    };
+    Some((ops, nodes.into_iter().map(leaf).collect::<Option<_>>()?))
 }
 
 struct Wiring<'a> {
     tree: &'a Tree,
     places: &'a [CodeTest],
-    leaves: Vec<u16>,
-    circuits: &'a mut ByteCircuits,
+    /// The number of leaves below each split.
+    below: Vec<u16>,
     /// A bit a slot.
     free: u64,
+    ops: Vec<Op>,
+    /// By their numbers.
+    leaves: Vec<u32>,
 }
 
-impl Wiring<'_> {
+impl<'a> Wiring<'a> {
+    fn new(tree: &'a Tree, places: &'a [CodeTest]) -> Self {
+        let free = !(1 << ZERO | 1 << DUMP);
+        let below = vec![0; tree.splits().len()];
+        let mut wiring = Self { tree, places, below, free, ops: Vec::new(), leaves: Vec::new() };
+        // Children stand after their parents.
+        for (at, split) in tree.splits().iter().enumerate().rev() {
+            wiring.below[at] = wiring.below(split.left) + wiring.below(split.right);
+        }
+        wiring
+    }
+
+    /// The ops and the leaves by their numbers, if slots suffice.
+    fn circuit(mut self) -> Option<(Vec<Op>, Vec<u32>)> {
+        let last = self.chain(0)?;
+        debug_assert_eq!(last, ROOT);
+        self.number(Child::Split(0));
+        Some((self.ops, self.leaves))
+    }
+
     /// Appends the ops of split `top` and all below; the slot of its number, if slots suffice.
     ///
     /// Calls itself only for the smaller side of a split, so at most eight deep.
@@ -186,7 +162,7 @@ impl Wiring<'_> {
             // turned over: code <= t iff !code > !t - 1.
             let flipped = Op { threshold: u8::MAX - 1 - threshold, flip: u8::MAX, ..op };
             let is_left = carry == self.tree.splits()[at as usize].left;
-            self.circuits.ops.push(if is_left { op } else { flipped });
+            self.ops.push(if is_left { op } else { flipped });
             self.free |= 1 << slot & !(1 << ZERO);
         }
         let to = self.free.trailing_zeros() as u8;
@@ -194,7 +170,7 @@ impl Wiring<'_> {
             return None;
         }
         self.free &= !(1 << to);
-        if let Some(last) = self.circuits.ops.last_mut() {
+        if let Some(last) = self.ops.last_mut() {
             last.to = to;
         }
         Some(to)
@@ -203,7 +179,7 @@ impl Wiring<'_> {
     fn below(&self, child: Child) -> u16 {
         match child {
             Child::Leaf(_) => 1,
-            Child::Split(at) => self.leaves[at as usize],
+            Child::Split(at) => self.below[at as usize],
         }
     }
 
@@ -216,16 +192,16 @@ impl Wiring<'_> {
         }
     }
 
-    /// Appends the values of all leaves below in the order of their numbers.
+    /// Appends all leaves below in the order of their numbers.
     ///
     /// Calls itself at most 255 deep.
-    fn values(&mut self, node: Child) {
+    fn number(&mut self, node: Child) {
         match node {
-            Child::Leaf(at) => self.circuits.values.push(self.tree.leaves()[at as usize].value),
+            Child::Leaf(at) => self.leaves.push(at),
             Child::Split(at) => {
                 let (carry, side) = self.carry_and_side(at);
-                self.values(carry);
-                self.values(side);
+                self.number(carry);
+                self.number(side);
             }
         }
     }

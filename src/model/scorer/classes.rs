@@ -1,6 +1,7 @@
 //! A scorer of class probabilities: a scorer for each margin, then the link function.
 
-use super::super::parts::{Class, Classes, Expectation};
+use super::super::composite::not_of_classes;
+use super::super::parts::{Class, Expectation};
 use super::super::{Component, Model, Part};
 use super::{Scorer, Value};
 use crate::error::{Error, Result};
@@ -15,25 +16,6 @@ pub struct ClassScorer {
 }
 
 impl Model {
-    /// The classes of a model that is nothing else; `None` of any other.
-    pub fn classes(&self) -> Option<&Classes> {
-        match self.components() {
-            [only] => match &only.part {
-                Part::Classes(classes) => Some(classes),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// A model of classes that expects other gains: an error of any other model.
-    pub fn with_gains(&self, gains: &[f64]) -> Result<Self> {
-        let classes = self.classes().ok_or_else(not_of_classes)?.with_gains(gains)?;
-        let mut other = self.clone();
-        other.replace(Part::Classes(classes))?;
-        Ok(other)
-    }
-
     /// The model made ready to say how probable each class is: an error if it is not one of classes
     /// alone.
     pub fn class_scorer(&self) -> Result<ClassScorer> {
@@ -56,11 +38,6 @@ impl Model {
             margins: margins.map(scorer).collect::<Result<_>>()?,
         })
     }
-}
-
-fn not_of_classes() -> Error {
-    Error::param("model.classes", "only a model of classes has probabilities")
-        .hint("train with objective mcrank or mcrank_ordinal")
 }
 
 impl ClassScorer {

@@ -397,7 +397,7 @@ mod tests {
         let mut tree = grown(32, 0, true);
         let splits = (0..31).map(|at| {
             let (left, right) = (child(2 * at + 1), child(2 * at + 2));
-            Split { feature: at as u32, left, right, ..tree.splits()[0].clone() }
+            Split { feature: at as u32, left, right, ..tree.splits()[0] }
         });
         tree = Tree::new(splits.collect(), tree.leaves().to_vec());
         let places: Vec<_> = (0..31).map(test).collect();

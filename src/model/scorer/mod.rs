@@ -29,22 +29,20 @@ mod walk;
 
 pub use classes::ClassScorer;
 pub use rows::Value;
-pub(super) use rows::of_single;
 
 use super::composite::{Component, Model};
 use super::normalisation::{Normalisation, check_bounds};
 use super::parallel;
-use super::parts::mlp::Net;
-use super::parts::{Expectation, Forest, Stack};
+use super::parts::{Forest, Stack};
 use super::ranks;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use block::{BlockContext, ScorerScratch};
 use kernel::Kernels;
-use plan::{CodePlan, CodePlanner};
+use plan::{CodePlan, CodePlanner, Search};
 use precomputed::{PrecomputedParts, RankerPool};
-pub(super) use program::ScoreMap;
-use program::{Program, SumStep};
+use program::Program;
+pub(super) use program::{ScoreMap, SumStep};
 use rows::ScorerRows;
 
 /// The most docs of a block.
@@ -61,7 +59,9 @@ pub struct Scorer {
     /// Whether the second half of the features must be worked out from a row's values.
     ranks: bool,
     kernels: Kernels,
-    plan: CodePlan,
+    searches: Vec<Search>,
+    /// The number of columns of codes that they fill.
+    columns: usize,
     program: Program,
     /// Up to so many docs walk down the trees.
     few: usize,
@@ -97,7 +97,8 @@ impl Scorer {
         program.finish();
         let num_features = model.num_features();
         let few = program.few(kernels.picoseconds());
-        Self { num_features, ranks: false, kernels, plan, program, few, precomputed }
+        let CodePlan { searches, columns, .. } = plan;
+        Self { num_features, ranks: false, kernels, searches, columns, program, few, precomputed }
     }
 
     /// The number of values in a row.
@@ -116,7 +117,7 @@ impl Scorer {
         if self.needs_queries() {
             return Err(no_queries(self.ranks));
         }
-        let rows = self.rows(rows, scores.len())?;
+        self.check_rows(rows, scores.len())?;
         if self.precomputed.is_empty() {
             self.run(rows, scores, &[]);
             return Ok(());
@@ -134,27 +135,19 @@ impl Scorer {
         bounds: &[usize],
         scores: &mut [f64],
     ) -> Result<()> {
-        let rows = self.rows(rows, scores.len())?;
+        self.check_rows(rows, scores.len())?;
         check_bounds(bounds, scores.len())?;
         if self.ranks {
-            let score = |wide: &[T], bounds: &[usize], scores: &mut [f64]| {
-                let rows = ScorerRows::new(wide, self.num_features);
-                self.score_wide(rows, bounds, scores)
-            };
-            return ranks::by_queries(rows.values(), bounds, scores, score);
+            return ranks::by_queries(rows, bounds, scores, |wide, bounds, scores| {
+                self.score_wide(wide, bounds, scores)
+            });
         }
         self.score_wide(rows, bounds, scores)
     }
 
     /// Scores rows that have all features.
-    fn score_wide<T: Value>(
-        &self,
-        rows: ScorerRows<'_, T>,
-        bounds: &[usize],
-        scores: &mut [f64],
-    ) -> Result<()> {
-        let parts = self.precomputed.score(rows.values(), bounds)?;
-        self.run(rows, scores, &parts);
+    fn score_wide<T: Value>(&self, rows: &[T], bounds: &[usize], scores: &mut [f64]) -> Result<()> {
+        self.run(rows, scores, &self.precomputed.score(rows, bounds)?);
         Ok(())
     }
 
@@ -175,10 +168,10 @@ impl Scorer {
         docs.saturating_mul(self.program.num_ops()).saturating_add(self.precomputed.work(docs))
     }
 
-    fn rows<'a, T: Value>(&self, values: &'a [T], count: usize) -> Result<ScorerRows<'a, T>> {
+    fn check_rows<T>(&self, values: &[T], count: usize) -> Result<()> {
         let width = self.num_features();
         if width.checked_mul(count) == Some(values.len()) {
-            return Ok(ScorerRows::new(values, width));
+            return Ok(());
         }
         let what = format!("the model has {width} features");
         let got = match values.len().checked_div(count) {
@@ -188,7 +181,8 @@ impl Scorer {
         Err(Error::data("score.features", what).got(got))
     }
 
-    fn run<T: Value>(&self, rows: ScorerRows<'_, T>, scores: &mut [f64], parts: &[Vec<f64>]) {
+    fn run<T: Value>(&self, values: &[T], scores: &mut [f64], parts: &[Vec<f64>]) {
+        let rows = ScorerRows { values, width: self.num_features };
         let docs = scores.len();
         let worth = self.work(docs) / WORTH_A_THREAD;
         // Asking for the number of threads may start them.
@@ -230,8 +224,9 @@ fn visit<'a>(model: &'a Model, pool: &RankerPool<'a>, see: &mut impl FnMut(&'a F
 /// A scorer being built: what the parts of a model add their terms to.
 pub(super) struct ScorerBuilder<'a> {
     level: Level,
-    plan: CodePlan,
-    program: Program,
+    plan: CodePlan<'a>,
+    /// The steps so far, for parts to add theirs.
+    pub(super) program: Program,
     precomputed: PrecomputedParts,
     pool: RankerPool<'a>,
 }
@@ -243,33 +238,21 @@ impl<'a> ScorerBuilder<'a> {
         for component in model.components() {
             if let Some(ranker) = self.pool.shared(component) {
                 self.shared(ranker, component);
-                continue;
-            }
-            if component.is_plain() {
+            } else if component.is_plain() {
                 component.part.kind().build(self);
-                continue;
+            } else {
+                self.program.open();
+                component.part.kind().build(self);
+                self.close_component(component);
             }
-            self.program.open();
-            component.part.kind().build(self);
-            self.close_component(component);
         }
     }
 
     /// Adds the leaf values of trees to the sum.
-    pub(super) fn forest(&mut self, forest: &Forest) {
+    pub(super) fn forest(&mut self, forest: &'a Forest) {
         for tree in forest.trees() {
             self.program.tree(&mut self.plan, forest, tree);
         }
-    }
-
-    /// Adds a weighted value to the sum.
-    pub(super) fn term(&mut self, feature: u32, weight: f64) {
-        self.program.push(SumStep::Term { feature, weight });
-    }
-
-    /// Adds the score of a net to the sum.
-    pub(super) fn net(&mut self, net: Net) {
-        self.program.net(net);
     }
 
     /// Adds the score of a stack to the sum.
@@ -282,21 +265,6 @@ impl<'a> ScorerBuilder<'a> {
     pub(super) fn open(&mut self, start: f64) {
         self.program.open();
         self.program.push(SumStep::Add(start));
-    }
-
-    /// Replaces the sum on top by a function of it.
-    pub(super) fn apply(&mut self, map: impl ScoreMap + 'static) {
-        self.program.push(SumStep::Map(Box::new(map)));
-    }
-
-    /// Takes the sum on top, and adds it so many times to the sum below.
-    pub(super) fn close(&mut self, weight: f64) {
-        self.program.close(weight, 0.0, 1.0);
-    }
-
-    /// Takes margins, a sum each, from the top, and adds the gain that they let expect to the sum below.
-    pub(super) fn expect(&mut self, expectation: &Expectation) {
-        self.program.expect(expectation.clone());
     }
 
     /// Adds a component whose scores are those of a ranker of the pool.
@@ -318,9 +286,9 @@ impl<'a> ScorerBuilder<'a> {
             return self.program.close(component.weight, mean, scale);
         }
         if component.normalisation == Normalisation::Logistic {
-            self.apply(component.normalisation);
+            self.program.push(SumStep::Map(Box::new(component.normalisation)));
         }
-        self.close(component.weight);
+        self.program.close(component.weight, 0.0, 1.0);
     }
 }
 

@@ -7,19 +7,20 @@
 //! which is above every one and goes right. More thresholds than fit a code are searched in several
 //! tables.
 
-use super::super::parts::{CellType, Forest, Set, ZERO};
+use super::super::parts::{CellType, Forest, Set, ZERO, at_most, flush};
 use super::super::tree::{Split, Tree};
-use super::search::{Exact, ThresholdTable, at_most};
+use super::rows::zero_as_missing;
+use super::search::{Exact, ThresholdTable};
 use std::collections::BTreeMap;
 
 /// All that becomes of a row before the trees see it.
 #[derive(Debug, Default)]
-pub(super) struct CodePlan {
-    searches: Vec<Search>,
-    columns: usize,
+pub(super) struct CodePlan<'a> {
+    pub(super) searches: Vec<Search>,
+    /// The number of columns.
+    pub(super) columns: usize,
     /// The thresholds of each key, rising, and the number of its first search.
-    keys: BTreeMap<Key, (Vec<f64>, usize)>,
-    sets: BTreeMap<Set, usize>,
+    keys: BTreeMap<Key<'a>, (Vec<f64>, usize)>,
 }
 
 /// One table, and the columns that it fills.
@@ -40,29 +41,43 @@ pub(super) struct Search {
 
 /// Where cells come from.
 #[derive(Debug)]
-pub(super) enum ValueSource {
-    Feature(u32),
+pub(super) struct ValueSource {
+    pub(super) feature: u32,
+    pub(super) rule: CellRule,
+}
+
+/// What becomes of a value.
+#[derive(Debug)]
+pub(super) enum CellRule {
+    AsIs,
     /// What counts as zero is 0, where a threshold could tell.
-    Flushed(u32),
+    Flush,
     /// Zeros are missing.
-    ZeroAsMissing(u32),
+    ZeroAsMissing,
     Set(Membership),
+}
+
+impl ValueSource {
+    #[inline]
+    pub(super) fn cell(&self, value: f64) -> f64 {
+        match &self.rule {
+            CellRule::AsIs => value,
+            CellRule::Flush => flush(value),
+            CellRule::ZeroAsMissing => zero_as_missing(value),
+            CellRule::Set(set) => f64::from(set.cell(value)),
+        }
+    }
 }
 
 /// The same cells: by feature first, so that searches go through a row from left to right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct Key<'a> {
     feature: u32,
-    kind: CellKind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum CellKind {
-    Narrow,
-    Wide,
-    NarrowZeros,
-    WideZeros,
-    Set(usize),
+    /// The set that is looked at.
+    set: Option<&'a Set>,
+    zero_is_missing: bool,
+    /// Whether cells are compared as `f64`.
+    wide: bool,
 }
 
 /// A split on codes: a doc goes left iff its code in the column is at most the threshold.
@@ -74,31 +89,22 @@ pub(super) struct CodeTest {
 
 /// Gathers thresholds of forests until the plan is made.
 #[derive(Debug, Default)]
-pub(super) struct CodePlanner {
+pub(super) struct CodePlanner<'a> {
     /// Each with whether missing values go left.
-    thresholds: BTreeMap<Key, Vec<(f64, bool)>>,
-    /// Each with its number.
-    sets: BTreeMap<Set, usize>,
+    thresholds: BTreeMap<Key<'a>, Vec<(f64, bool)>>,
 }
 
-impl CodePlanner {
-    pub(super) fn add(&mut self, forest: &Forest) {
-        for set in forest.sets() {
-            let next = self.sets.len();
-            self.sets.entry(set.clone()).or_insert(next);
-        }
+impl<'a> CodePlanner<'a> {
+    pub(super) fn add(&mut self, forest: &'a Forest) {
         for split in forest.trees().iter().flat_map(Tree::splits) {
-            let key = key(&self.sets, forest, split);
+            let key = key(forest, split);
             let sides = self.thresholds.entry(key).or_default();
             sides.push((threshold(key, split), split.missing_left));
         }
     }
 
-    pub(super) fn finish(self) -> CodePlan {
-        let mut plan = CodePlan { sets: self.sets, ..CodePlan::default() };
-        let mut sets: Vec<&Set> = plan.sets.keys().collect();
-        sets.sort_unstable_by_key(|set| plan.sets[*set]);
-        let sets: Vec<Membership> = sets.into_iter().map(Membership::new).collect();
+    pub(super) fn finish(self) -> CodePlan<'a> {
+        let mut plan = CodePlan::default();
         for (key, mut sides) in self.thresholds {
             sides.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             sides.dedup();
@@ -109,7 +115,7 @@ impl CodePlanner {
             for some in thresholds.chunks(ThresholdTable::LIMIT) {
                 let count = sides.partition_point(|side| side.0 <= some[some.len() - 1]);
                 let (own, others) = sides.split_at(count);
-                plan.searches.push(Search::new(source(key, some, &sets), key, some, own));
+                plan.searches.push(Search::new(key, some, own));
                 sides = others;
             }
             plan.keys.insert(key, (thresholds, first));
@@ -118,21 +124,12 @@ impl CodePlanner {
     }
 }
 
-impl CodePlan {
-    pub(super) fn searches(&self) -> &[Search] {
-        &self.searches
-    }
-
-    /// The number of columns.
-    pub(super) fn columns(&self) -> usize {
-        self.columns
-    }
-
+impl<'a> CodePlan<'a> {
     /// A split as a test of codes.
     ///
     /// Every split asked for must have been added to the planner.
-    pub(super) fn place(&mut self, forest: &Forest, split: &Split) -> CodeTest {
-        let key = key(&self.sets, forest, split);
+    pub(super) fn place(&mut self, forest: &'a Forest, split: &Split) -> CodeTest {
+        let key = key(forest, split);
         let (thresholds, first) = &self.keys[&key];
         let wanted = threshold(key, split);
         let at = thresholds.partition_point(|&t| t < wanted);
@@ -148,51 +145,37 @@ impl CodePlan {
     }
 }
 
-fn source(key: Key, thresholds: &[f64], sets: &[Membership]) -> ValueSource {
-    match key.kind {
-        CellKind::Narrow => ValueSource::Feature(key.feature),
-        // All that counts as zero goes where 0 goes, but at thresholds within.
-        CellKind::Wide if !thresholds.iter().any(|&t| (-ZERO..ZERO).contains(&t)) => {
-            ValueSource::Feature(key.feature)
-        }
-        CellKind::Wide => ValueSource::Flushed(key.feature),
-        CellKind::NarrowZeros | CellKind::WideZeros => ValueSource::ZeroAsMissing(key.feature),
-        CellKind::Set(set) => ValueSource::Set(sets[set].clone()),
-    }
-}
-
-fn key(sets: &BTreeMap<Set, usize>, forest: &Forest, split: &Split) -> Key {
-    if let Some(set) = (split.feature as usize).checked_sub(forest.num_features()) {
-        let set = &forest.sets()[set];
-        let at = sets.get(set).copied().unwrap_or_default();
-        return Key { feature: set.feature, kind: CellKind::Set(at) };
-    }
-    let zeros = forest.zero_is_missing().binary_search(&split.feature).is_ok();
-    let kind = match (forest.cells(), zeros) {
-        (CellType::F32, false) => CellKind::Narrow,
-        (CellType::F32, true) => CellKind::NarrowZeros,
-        (CellType::F64, false) => CellKind::Wide,
-        (CellType::F64, true) => CellKind::WideZeros,
-    };
-    Key { feature: split.feature, kind }
+fn key<'a>(forest: &'a Forest, split: &Split) -> Key<'a> {
+    let set = (split.feature as usize).checked_sub(forest.num_features());
+    let set = set.map(|set| &forest.sets()[set]);
+    let feature = forest.feature_of(split.feature);
+    let is_set = set.is_some();
+    let zero_is_missing = !is_set && forest.zero_is_missing().binary_search(&feature).is_ok();
+    Key { feature, set, zero_is_missing, wide: !is_set && forest.cells() == CellType::F64 }
 }
 
 /// The threshold that tells the same cells apart, equal for all splits that do.
-fn threshold(key: Key, split: &Split) -> f64 {
+fn threshold(key: Key<'_>, split: &Split) -> f64 {
     // The sum makes -0 a 0, which is the same threshold.
     let threshold = split.threshold + 0.0;
-    match key.kind {
-        CellKind::Narrow | CellKind::NarrowZeros => f64::from(at_most(threshold)),
-        CellKind::Wide | CellKind::WideZeros | CellKind::Set(_) => threshold,
-    }
+    if key.wide { threshold } else { f64::from(at_most(threshold)) }
 }
 
 impl Search {
-    fn new(source: ValueSource, key: Key, thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
+    fn new(key: Key<'_>, thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
+        let rule = match key.set {
+            Some(set) => CellRule::Set(Membership::new(set)),
+            None if key.zero_is_missing => CellRule::ZeroAsMissing,
+            // All that counts as zero goes where 0 goes, but at thresholds within.
+            None if key.wide && thresholds.iter().any(|t| (-ZERO..ZERO).contains(t)) => {
+                CellRule::Flush
+            }
+            None => CellRule::AsIs,
+        };
+        let source = ValueSource { feature: key.feature, rule };
         let singles: Vec<f32> = thresholds.iter().map(|&t| at_most(t)).collect();
         let table = ThresholdTable::new(&singles);
-        let exact = matches!(key.kind, CellKind::Wide | CellKind::WideZeros)
-            .then(|| Exact::new(thresholds));
+        let exact = key.wide.then(|| Exact::new(thresholds));
         // The thresholds where missing values go right come first, and none comes again.
         let is_single = sides.len() == thresholds.len() && sides.is_sorted_by_key(|side| side.1);
         let rights = sides.partition_point(|side| !side.1);
@@ -202,9 +185,8 @@ impl Search {
 }
 
 /// A set that answers fast.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Membership {
-    pub(super) feature: u32,
     set: Set,
     /// A bit a category, where they are small numbers.
     bits: Box<[u64]>,
@@ -222,11 +204,11 @@ impl Membership {
                 bits[category as usize / 64] |= 1 << (category % 64);
             }
         }
-        Self { feature: set.feature, set: set.clone(), bits: bits.into_boxed_slice() }
+        Self { set: set.clone(), bits: bits.into_boxed_slice() }
     }
 
     /// 0 for a value in the set, 1 for another.
-    pub(super) fn cell(&self, value: f64) -> f32 {
+    fn cell(&self, value: f64) -> f32 {
         if value.is_nan() {
             return f32::NAN;
         }

@@ -10,7 +10,7 @@ use super::super::parallel;
 use super::super::parts::{Derived, ModelPart, Part, Stack, derived_of};
 use super::super::ranks::pieces;
 use super::Scorer;
-use super::rows::{Value, of_single};
+use super::rows::Value;
 use crate::error::Result;
 use crate::simd::Level;
 
@@ -67,18 +67,16 @@ impl<'a> RankerPool<'a> {
     fn gather(&mut self, model: &'a Model) {
         for component in model.components() {
             let part = component.part.kind();
-            if component.normalisation.needs_queries() {
-                self.ask(&component.part);
+            let is_other = part.inner().is_some_and(|inner| self.is_other(inner));
+            if component.normalisation.needs_queries() || is_other {
+                self.add(self.of_part(&component.part));
                 continue;
             }
             for ranker in part.rankers() {
-                let asked = self.of_model(&ranker.model);
-                self.add(asked);
+                self.add(self.of_model(&ranker.model));
             }
-            match part.inner() {
-                Some(inner) if self.is_other(inner) => self.ask(&component.part),
-                Some(inner) => self.gather(inner),
-                None => {}
+            if let Some(inner) = part.inner() {
+                self.gather(inner);
             }
         }
     }
@@ -88,13 +86,8 @@ impl<'a> RankerPool<'a> {
         inner.ranks_features() != self.model.ranks_features()
     }
 
-    fn ask(&mut self, part: &'a Part) {
-        let asked = self.of_part(part);
-        self.add(asked);
-    }
-
     fn add(&mut self, asked: RankerKey<'a>) {
-        if !self.asked.iter().any(|known| known.is(asked)) {
+        if self.number(asked).is_none() {
             self.asked.push(asked);
         }
     }
@@ -135,15 +128,14 @@ impl<'a> RankerPool<'a> {
     /// The scorers of the rankers.
     pub(super) fn scorers(&self, level: Level) -> PrecomputedParts {
         let scorer = |asked: &RankerKey<'_>| {
-            let around = |part: &Part| {
-                let mut alone = self.model.emptied();
-                // What was in a checked model fits into another of the same width.
-                let fits = alone.add(Component::new(part.clone()));
-                debug_assert!(fits.is_ok(), "a part that was checked before");
-                Scorer::of_all_features(&alone, level)
-            };
             match asked {
-                RankerKey::Part(part) => around(part),
+                RankerKey::Part(part) => {
+                    let mut alone = self.model.emptied();
+                    // What was in a checked model fits into another of the same width.
+                    let fits = alone.add(Component::new(Part::clone(part)));
+                    debug_assert!(fits.is_ok(), "a part that was checked before");
+                    Scorer::of_all_features(&alone, level)
+                }
                 RankerKey::Model(model) if self.is_other(model) => Scorer::at_level(model, level),
                 RankerKey::Model(model) => Scorer::of_all_features(model, level),
             }
@@ -224,18 +216,16 @@ impl PrecomputedParts {
         };
         let of_rankers: Vec<Vec<f64>> =
             self.rankers.iter().map(of_ranker).collect::<Result<_>>()?;
-        let normalised = |&(ranker, normalisation): &(usize, Normalisation)| {
-            let mut scores: Vec<f64> = of_rankers[ranker].clone();
+        let normalised = |ranker: usize, normalisation: Normalisation| {
+            let mut scores = of_rankers[ranker].clone();
             normalisation.normalise(&mut scores, bounds);
             scores
         };
         let of_part = |part: &PrecomputedPart| match part {
-            PrecomputedPart::Normalised(ranker, normalisation) => {
-                Ok(normalised(&(*ranker, *normalisation)))
-            }
+            &PrecomputedPart::Normalised(ranker, how) => Ok(normalised(ranker, how)),
             PrecomputedPart::Stack(stack) => {
-                let own: Vec<Vec<f64>> = stack.rankers.iter().map(normalised).collect();
-                stack.score(rows, bounds, &own)
+                let own = stack.rankers.iter().map(|&(ranker, how)| normalised(ranker, how));
+                stack.score(rows, bounds, &own.collect::<Vec<_>>())
             }
         };
         self.parts.iter().map(of_part).collect()
@@ -259,7 +249,7 @@ impl StackScorer {
             for doc in start..start + scores.len() {
                 wide.extend_from_slice(&rows[doc * self.num_features..][..own]);
                 let columns = &columns[doc * width..][..width];
-                wide.extend(columns.iter().map(|&value| of_single::<T>(value)));
+                wide.extend(columns.iter().map(|&value| T::from(value)));
             }
             let bounds: Vec<usize> = bounds.iter().map(|bound| bound - start).collect();
             self.outer.score_queries(&wide, &bounds, scores)

@@ -1,9 +1,8 @@
 //! The program of a scorer: the steps that compute a model's sum, and its trees in the forms that kernels run.
 
 use super::super::normalisation::Normalisation;
-use super::super::parts::Expectation;
-use super::super::parts::Forest;
 use super::super::parts::mlp::Net;
+use super::super::parts::{Expectation, Forest};
 use super::super::tree::Tree;
 use super::bit_circuit::{TreeChunk, TreeChunks};
 use super::byte_circuit::{ByteCircuit, ByteCircuits};
@@ -12,15 +11,20 @@ use super::walk::{Walk, Walks};
 
 /// A function of one score.
 pub(in crate::model) trait ScoreMap: std::fmt::Debug + Send + Sync {
+    /// What becomes of a score.
+    fn value(&self, score: f64) -> f64;
+
     /// Replaces each score by its value.
-    fn apply(&self, scores: &mut [f64]);
+    fn apply(&self, scores: &mut [f64]) {
+        for score in scores {
+            *score = self.value(*score);
+        }
+    }
 }
 
 impl ScoreMap for Normalisation {
-    fn apply(&self, scores: &mut [f64]) {
-        for score in scores {
-            *score = self.of_doc(*score);
-        }
+    fn value(&self, score: f64) -> f64 {
+        self.of_doc(score)
     }
 }
 
@@ -28,11 +32,11 @@ impl ScoreMap for Normalisation {
 ///
 /// There is a stack of sums; most steps change the one on top.
 #[derive(Debug)]
-pub(super) enum SumStep {
+pub(in crate::model) enum SumStep {
     /// Adds a constant.
     Add(f64),
     /// Adds leaf values of trees, one after the other.
-    Trees(Trees),
+    Trees(Box<Trees>),
     /// Adds a weighted value.
     Term { feature: u32, weight: f64 },
     /// Adds the scores of a net.
@@ -51,21 +55,21 @@ pub(super) enum SumStep {
 
 /// Trees that follow each other, in all forms.
 #[derive(Debug, Default)]
-pub(super) struct Trees {
+pub(in crate::model) struct Trees {
     /// In order: for blocks.
-    pub(super) order: Vec<Form>,
+    pub(super) order: Vec<Form<ByteCircuit>>,
     pub(super) circuits: ByteCircuits,
     /// In order, where the level has planes: for blocks.
-    pub(super) stages: Vec<Stage>,
+    pub(super) stages: Vec<Form<TreeChunk>>,
     chunks: TreeChunks,
     /// All of them: for few docs, and the large ones for blocks.
     pub(super) walks: Walks,
 }
 
-/// How trees that follow each other are evaluated for a block, where the level has planes.
+/// How trees are evaluated for a block: `C` is one tree, or some that follow each other.
 #[derive(Debug)]
-pub(super) enum Stage {
-    Chunk(TreeChunk),
+pub(super) enum Form<C> {
+    Circuit(C),
     Walk(Walk),
 }
 
@@ -76,21 +80,14 @@ impl Trees {
             Some(numbered) => (self.chunks.push(tree, places, numbered), None),
             None => (self.chunks.take(), Some(walk)),
         };
-        self.stages.extend(full.map(Stage::Chunk));
-        self.stages.extend(walk.map(Stage::Walk));
+        self.stages.extend(full.map(Form::Circuit));
+        self.stages.extend(walk.map(Form::Walk));
     }
 }
 
-/// How a tree is evaluated for a block.
-#[derive(Debug)]
-pub(super) enum Form {
-    Circuit(ByteCircuit),
-    Walk(Walk),
-}
-
 #[derive(Debug, Default)]
-pub(super) struct Program {
-    steps: Vec<SumStep>,
+pub(in crate::model) struct Program {
+    pub(super) steps: Vec<SumStep>,
     depth: usize,
     deepest: usize,
     num_ops: usize,
@@ -104,10 +101,6 @@ pub(super) struct Program {
 impl Program {
     pub(super) fn new(has_planes: bool) -> Self {
         Self { has_planes, ..Self::default() }
-    }
-
-    pub(super) fn steps(&self) -> &[SumStep] {
-        &self.steps
     }
 
     /// The number of sums that stand on the stack at once.
@@ -130,12 +123,12 @@ impl Program {
         block.checked_div(walks).unwrap_or_default().clamp(1, 64)
     }
 
-    pub(super) fn push(&mut self, step: SumStep) {
+    pub(in crate::model) fn push(&mut self, step: SumStep) {
         self.steps.push(step);
     }
 
     /// Adds a net.
-    pub(super) fn net(&mut self, net: Net) {
+    pub(in crate::model) fn net(&mut self, net: Net) {
         self.net_ops = self.net_ops.saturating_add(net.num_ops());
         self.push(SumStep::Net(Box::new(net)));
     }
@@ -146,12 +139,12 @@ impl Program {
         self.push(SumStep::Open);
     }
 
-    pub(super) fn close(&mut self, weight: f64, mean: f64, scale: f64) {
+    pub(in crate::model) fn close(&mut self, weight: f64, mean: f64, scale: f64) {
         self.depth -= 1;
         self.push(SumStep::Close { weight, mean, scale });
     }
 
-    pub(super) fn expect(&mut self, expectation: Expectation) {
+    pub(in crate::model) fn expect(&mut self, expectation: Expectation) {
         self.depth -= expectation.num_margins();
         self.push(SumStep::Expect(expectation));
     }
@@ -162,18 +155,18 @@ impl Program {
             if let SumStep::Trees(trees) = step {
                 trees.walks.sort();
                 let last = trees.chunks.take();
-                trees.stages.extend(last.map(Stage::Chunk));
+                trees.stages.extend(last.map(Form::Circuit));
             }
         }
     }
 
     /// Adds a tree to the trees before it, if they are the last step.
-    pub(super) fn tree(&mut self, plan: &mut CodePlan, forest: &Forest, tree: &Tree) {
+    pub(super) fn tree<'a>(&mut self, plan: &mut CodePlan<'a>, forest: &'a Forest, tree: &Tree) {
         if tree.splits().is_empty() {
             return self.push(SumStep::Add(tree.leaves()[0].value));
         }
         if !matches!(self.steps.last(), Some(SumStep::Trees(_))) {
-            self.push(SumStep::Trees(Trees::default()));
+            self.push(SumStep::Trees(Box::default()));
         }
         let Some(SumStep::Trees(trees)) = self.steps.last_mut() else { return };
         let places: Vec<CodeTest> =

@@ -3,7 +3,7 @@
 use super::super::parts::{is_zero, nearest};
 
 /// A value of a feature: `f32` or `f64`.
-pub trait Value: Copy + Send + Sync + Into<f64> + sealed::Sealed + 'static {
+pub trait Value: Copy + Send + Sync + From<f32> + Into<f64> + sealed::Sealed + 'static {
     /// The nearest `f32`; the largest finite one for any finite value beyond.
     fn nearest(self) -> f32;
 }
@@ -23,66 +23,33 @@ impl Value for f64 {
 }
 
 mod sealed {
-    pub trait Sealed {
-        /// Whether `nearest` is the value itself.
-        const IS_F32: bool;
-        /// An `f32` as a value.
-        fn of_single(single: f32) -> Self;
+    pub trait Sealed: Sized {
         /// The values if they are `f32`.
-        fn singles(values: &[Self]) -> Option<&[f32]>
-        where
-            Self: Sized;
+        fn singles(_values: &[Self]) -> Option<&[f32]> {
+            None
+        }
     }
     impl Sealed for f32 {
-        const IS_F32: bool = true;
-        fn of_single(single: f32) -> Self {
-            single
-        }
         fn singles(values: &[f32]) -> Option<&[f32]> {
             Some(values)
         }
     }
-    impl Sealed for f64 {
-        const IS_F32: bool = false;
-        fn of_single(single: f32) -> Self {
-            f64::from(single)
-        }
-        fn singles(_: &[f64]) -> Option<&[f32]> {
-            None
-        }
-    }
+    impl Sealed for f64 {}
 }
 
 /// Whether every value of the type is an `f32`.
 pub(super) const fn is_f32<T: Value>() -> bool {
-    <T as sealed::Sealed>::IS_F32
-}
-
-/// A value that is always single, such as a rank within a query, beside others.
-pub(in crate::model) fn of_single<T: Value>(single: f32) -> T {
-    <T as sealed::Sealed>::of_single(single)
+    size_of::<T>() == size_of::<f32>()
 }
 
 /// Rows, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScorerRows<'a, T> {
-    values: &'a [T],
-    width: usize,
+    pub(super) values: &'a [T],
+    pub(super) width: usize,
 }
 
 impl<'a, T: Value> ScorerRows<'a, T> {
-    pub(super) fn new(values: &'a [T], width: usize) -> Self {
-        Self { values, width }
-    }
-
-    pub(super) fn values(self) -> &'a [T] {
-        self.values
-    }
-
-    pub(super) fn width(self) -> usize {
-        self.width
-    }
-
     /// The values of the first `rows`, if they are `f32`.
     pub(super) fn singles(self, rows: usize) -> Option<&'a [f32]> {
         sealed::Sealed::singles(&self.values[..rows * self.width])

@@ -6,13 +6,15 @@
 //! number of thresholds below the value, counted from that level's first place. Infinity lies below
 //! nothing and nothing lies below a missing value, whose code is therefore 0.
 
+use super::super::parts::at_most;
+
 /// The thresholds of one feature, at most [`LIMIT`](Self::LIMIT) of them.
 #[derive(Debug)]
 pub(super) struct ThresholdTable {
-    /// Level order from place 1 on.
-    places: Box<[f32]>,
+    /// Level order from place 1 on; a power of two.
+    pub(super) places: Box<[f32]>,
     /// The number of levels, at least [`FEWEST`](Self::FEWEST).
-    levels: u32,
+    pub(super) levels: u32,
 }
 
 impl ThresholdTable {
@@ -35,15 +37,6 @@ impl ThresholdTable {
             }
         }
         Self { places, levels }
-    }
-
-    /// Level order from place 1 on; a power of two.
-    pub(super) fn places(&self) -> &[f32] {
-        &self.places
-    }
-
-    pub(super) fn levels(&self) -> u32 {
-        self.levels
     }
 
     /// The codes of cells: the portable twin of the kernels.
@@ -124,13 +117,6 @@ impl Exact {
             code.wrapping_add(u8::from(self.thresholds[usize::from(code)] < value))
         })
     }
-}
-
-/// The largest `f32` that is not above a number.
-#[inline]
-pub(super) fn at_most(number: f64) -> f32 {
-    let near = number as f32;
-    if f64::from(near) > number { near.next_down() } else { near }
 }
 
 #[cfg(test)]

@@ -37,7 +37,8 @@ pub(crate) struct StripBlock<'a> {
 /// Adds the gradients to the sums of the columns, `stride` sums each.
 ///
 /// # Panics
-/// If the number of sums is not `stride` times the number of columns.
+/// If the number of sums is not `stride` times the number of columns, which is at most
+/// [`MOST_COLUMNS`].
 pub(crate) fn accumulate(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
     assert_eq!(sums.len(), block.positions.len() * stride, "the sums of a block");
     match stride {
@@ -45,7 +46,7 @@ pub(crate) fn accumulate(block: StripBlock<'_>, stride: usize, sums: &mut [u64])
         136 => by_width::<136>(block, sums),
         72 => by_width::<72>(block, sums),
         40 => by_width::<40>(block, sums),
-        _ => plain(block, stride, sums),
+        _ => unreachable!("a stride has a gap after a power of two up to 256"),
     }
 }
 
@@ -61,7 +62,7 @@ fn by_width<const STRIDE: usize>(block: StripBlock<'_>, sums: &mut [u64]) {
                         by_kind::<STRIDE, $width>(block, positions, sums);
                     }
                 })*
-                _ => plain(block, STRIDE, sums),
+                width => unreachable!("a tile of {width} columns"),
             }
         };
     }
@@ -101,10 +102,10 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
     for i in 0..num_docs {
         if i < next.len() {
             let at = (next[i] as usize).wrapping_mul(next_strip.pitch);
-            prefetch_far(next_strip.bytes, at);
+            prefetch::<false>(next_strip.bytes, at);
         }
         let soon = docs[i.wrapping_add(AHEAD).min(num_docs - 1)];
-        prefetch_near(bytes, (soon as usize).wrapping_mul(pitch).wrapping_add(first));
+        prefetch::<true>(bytes, (soon as usize).wrapping_mul(pitch).wrapping_add(first));
         let at = (docs[i] as usize).wrapping_mul(pitch);
         let cells = &bytes[at.wrapping_add(part.start)..at.wrapping_add(part.end)];
         let gradient = gradients[i];
@@ -117,6 +118,7 @@ fn unrolled<const STRIDE: usize, const WIDTH: usize>(
 }
 
 /// The same loop without compile-time sizes.
+#[cfg(test)]
 pub(crate) fn plain(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
     let Strip { bytes, pitch, first } = block.strip;
     for (&doc, &gradient) in block.docs.iter().zip(block.gradients) {
@@ -132,34 +134,24 @@ pub(crate) fn plain(block: StripBlock<'_>, stride: usize, sums: &mut [u64]) {
 pub(crate) fn fetch(strip: Strip<'_>, docs: &[u32], byte: usize) {
     for &doc in docs {
         let row = (doc as usize).wrapping_mul(strip.pitch);
-        prefetch_far(strip.bytes, row.wrapping_add(byte));
+        prefetch::<false>(strip.bytes, row.wrapping_add(byte));
     }
 }
 
-/// Prefetches a byte into the second-level cache: the first is full of sums.
-#[cfg(target_arch = "x86_64")]
+/// Prefetches a byte into the first-level cache, or into the second if the first is full of sums.
 #[inline]
-fn prefetch_far(bytes: &[u8], at: usize) {
-    use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-    let address = bytes.as_ptr().wrapping_add(at).cast();
+fn prefetch<const IS_NEAR: bool>(bytes: &[u8], at: usize) {
+    #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch is a hint: it reads nothing and cannot fault, wherever it points.
-    unsafe { _mm_prefetch::<_MM_HINT_T1>(address) }
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        let address = bytes.as_ptr().wrapping_add(at).cast();
+        if IS_NEAR {
+            _mm_prefetch::<_MM_HINT_T0>(address);
+        } else {
+            _mm_prefetch::<_MM_HINT_T1>(address);
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (bytes, at);
 }
-
-/// Prefetches a byte into the first-level cache.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn prefetch_near(bytes: &[u8], at: usize) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    let address = bytes.as_ptr().wrapping_add(at).cast();
-    // SAFETY: a prefetch is a hint: it reads nothing and cannot fault, wherever it points.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn prefetch_far(_bytes: &[u8], _at: usize) {}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn prefetch_near(_bytes: &[u8], _at: usize) {}

@@ -2,17 +2,15 @@
 //! step.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-use super::LevelReductions;
-use super::partition::{LeftBytes, plain};
-use super::search::{FILTER_LANES, SearchOps, SearchScratch, SplitFilter};
+use super::partition::{ByteSet, plain};
+use super::search::{FILTER_LANES, SearchOps, SplitFilter};
 use crate::simd::Level;
-use crate::tree::split_search::{NodeColumns, SearchResult};
 use std::arch::x86_64::{
-    __m512, __m512i, __mmask16, _CMP_GT_OQ, _mm256_loadu_si256, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_add_ps, _mm512_alignr_epi64, _mm512_and_si512, _mm512_castsi256_si512,
-    _mm512_cmpge_epu32_mask, _mm512_cvtepi32_ps, _mm512_cvtepu32_ps, _mm512_i32gather_epi32,
-    _mm512_loadu_si512, _mm512_mask_cmp_ps_mask, _mm512_maskz_compress_epi32, _mm512_min_epu32,
-    _mm512_mul_ps, _mm512_permutex2var_epi32, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32,
+    _CMP_GT_OQ, _mm256_loadu_si256, _mm512_add_epi32, _mm512_add_epi64, _mm512_add_ps,
+    _mm512_alignr_epi64, _mm512_and_si512, _mm512_castsi256_si512, _mm512_cmpge_epu32_mask,
+    _mm512_cvtepi32_ps, _mm512_cvtepu32_ps, _mm512_i32gather_epi32, _mm512_loadu_si512,
+    _mm512_mask_cmp_ps_mask, _mm512_maskz_compress_epi32, _mm512_min_epu32, _mm512_mul_ps,
+    _mm512_permutex2var_epi32, _mm512_permutexvar_epi8, _mm512_permutexvar_epi32,
     _mm512_permutexvar_epi64, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_set1_ps,
     _mm512_setr_epi32, _mm512_setzero_si512, _mm512_srli_epi32, _mm512_srlv_epi32,
     _mm512_storeu_si512, _mm512_sub_epi32, _mm512_test_epi32_mask,
@@ -25,7 +23,7 @@ pub(super) fn fits(bytes: &[u8]) -> bool {
 
 pub(super) fn partition(
     bytes: &[u8],
-    side: &LeftBytes,
+    side: &ByteSet,
     docs: &mut [u32],
     right: &mut [u32],
 ) -> usize {
@@ -41,7 +39,7 @@ pub(super) fn partition(
 /// # Safety
 /// `bytes.len()` is above 3 and at most 2³¹; `right` is as long as `docs`.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,popcnt,bmi1,bmi2")]
-unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32]) -> usize {
+unsafe fn run(bytes: &[u8], side: &ByteSet, docs: &mut [u32], right: &mut [u32]) -> usize {
     // SAFETY: eight words of 32 bits are the 32 bytes that are read.
     let words = unsafe { _mm256_loadu_si256(side.words().as_ptr().cast()) };
     let words = _mm512_castsi256_si512(words);
@@ -92,49 +90,9 @@ unsafe fn run(bytes: &[u8], side: &LeftBytes, docs: &mut [u32], right: &mut [u32
     }
     let num_right = whole - left;
     let tail = &mut docs[whole..];
-    let more = plain(|doc| bytes[doc as usize], side, tail, &mut right[num_right..]);
+    let more = plain(bytes, side, tail, &mut right[num_right..]);
     docs.copy_within(whole..whole + more, left);
     left + more
-}
-
-pub(super) fn search(
-    columns: NodeColumns<'_>,
-    search_scratch: &mut SearchScratch,
-    found: &mut SearchResult,
-) {
-    debug_assert!(Level::Avx512.is_available());
-    // SAFETY: `kernel::search` comes here only after `Level::Avx512.is_available()`, which checks
-    // the features that `run_search` is compiled for.
-    unsafe { run_search(columns, search_scratch, found) }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
-fn run_search(
-    columns: NodeColumns<'_>,
-    search_scratch: &mut SearchScratch,
-    found: &mut SearchResult,
-) {
-    columns.run(&Avx512Ops, search_scratch, found);
-}
-
-pub(super) fn add_node(
-    columns: NodeColumns<'_>,
-    search_scratch: &mut SearchScratch,
-    reductions: &mut LevelReductions,
-) {
-    debug_assert!(Level::Avx512.is_available());
-    // SAFETY: `kernel::add_node` comes here only after `Level::Avx512.is_available()`, which checks
-    // the features that `run_level` is compiled for.
-    unsafe { run_level(columns, search_scratch, reductions) }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt,bmi1,bmi2")]
-fn run_level(
-    columns: NodeColumns<'_>,
-    search_scratch: &mut SearchScratch,
-    reductions: &mut LevelReductions,
-) {
-    reductions.add_node(&Avx512Ops, columns, search_scratch);
 }
 
 /// Sums eight at a time, filters splits sixteen at a time. Only for machines with AVX-512.
@@ -142,71 +100,48 @@ pub(super) struct Avx512Ops;
 
 impl SearchOps for Avx512Ops {
     #[inline]
-    fn prefix_sums(&self, sums: &[u64], to: &mut [u64; 256]) {
-        // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
+    fn prefix_sums(sums: &[u64], to: &mut [u64; 256]) {
+        // SAFETY: `Avx512Ops` is used at that level alone, whose features have been checked.
         unsafe { prefix_sums(sums, to) }
     }
 
     #[inline]
-    fn filter_prefix(&self, split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
-        // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
-        unsafe { filter_prefix(split_filter, prefix, more) }
-    }
-
-    #[inline]
-    fn filter_sums(&self, split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2] {
-        // SAFETY: `Avx512Ops` is used below `search` alone, whose caller has checked the features.
-        unsafe { filter_sums(split_filter, sums) }
+    fn filter(split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+        // SAFETY: as above.
+        unsafe { filter(split_filter, prefix, more) }
     }
 }
 
-/// The prefix sums of eight numbers, starting from `before`, which becomes the sum of all so far.
-///
-/// The eight are summed by themselves first, to shorten the dependency chain.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn add_eight(sums: &[u64; 8], before: &mut __m512i) -> __m512i {
-    let (none, last) = (_mm512_setzero_si512(), _mm512_set1_epi64(7));
-    // SAFETY: eight words are the 64 bytes that are read.
-    let own = unsafe { _mm512_loadu_si512(sums.as_ptr().cast()) };
-    let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<7>(own, none));
-    let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<6>(own, none));
-    let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<4>(own, none));
-    let all = _mm512_add_epi64(own, *before);
-    *before = _mm512_add_epi64(*before, _mm512_permutexvar_epi64(last, own));
-    all
-}
-
+/// Eight are summed by themselves first, to shorten the dependency chain.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn prefix_sums(sums: &[u64], to: &mut [u64; 256]) {
-    let mut before = _mm512_setzero_si512();
+    let (none, last) = (_mm512_setzero_si512(), _mm512_set1_epi64(7));
+    let mut before = none;
     for (to, sums) in to.as_chunks_mut::<8>().0.iter_mut().zip(sums.as_chunks::<8>().0) {
+        // SAFETY: eight words are the 64 bytes that are read.
+        let own = unsafe { _mm512_loadu_si512(sums.as_ptr().cast()) };
+        let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<7>(own, none));
+        let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<6>(own, none));
+        let own = _mm512_add_epi64(own, _mm512_alignr_epi64::<4>(own, none));
         // SAFETY: eight words are the 64 bytes that are written.
-        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), add_eight(sums, &mut before)) };
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_add_epi64(own, before)) };
+        before = _mm512_add_epi64(before, _mm512_permutexvar_epi64(last, own));
     }
 }
 
+/// Checks the splits after sixteen codes at a time.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn filter_sums(split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2] {
-    let mut before = _mm512_setzero_si512();
-    let filter = BroadcastFilter::of(split_filter);
-    let mut seen = [0; 2];
-    for pair in sums.as_chunks::<8>().0.as_chunks::<2>().0 {
-        let first = add_eight(&pair[0], &mut before);
-        let second = add_eight(&pair[1], &mut before);
-        filter.look(first, second, &mut seen);
-    }
-    seen.map(|lanes| lanes != 0)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn filter_prefix(split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+fn filter(split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+    let &SplitFilter { total, least, l2, threshold } = split_filter;
+    let low = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    let high = _mm512_add_epi32(low, _mm512_set1_epi32(1));
     let more = _mm512_set1_epi64(more.cast_signed());
-    let filter = BroadcastFilter::of(split_filter);
-    let mut seen = [0; 2];
+    let [grad, mass] = [total.grad, total.mass.cast_signed()].map(|sum| _mm512_set1_epi32(sum));
+    let least = _mm512_set1_epi32(least.cast_signed());
+    let (l2, threshold) = (_mm512_set1_ps(l2), _mm512_set1_ps(threshold));
+    let (mut beats, mut splits) = (0, 0);
     for prefix in prefix.as_chunks::<FILTER_LANES>().0 {
         // SAFETY: sixteen words are the 128 bytes that are read.
         let (first, second) = unsafe {
@@ -214,57 +149,20 @@ fn filter_prefix(split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool
             (_mm512_loadu_si512(at.cast()), _mm512_loadu_si512(at.add(8).cast()))
         };
         let (first, second) = (_mm512_add_epi64(first, more), _mm512_add_epi64(second, more));
-        filter.look(first, second, &mut seen);
-    }
-    seen.map(|lanes| lanes != 0)
-}
-
-/// A filter with its values in all lanes.
-struct BroadcastFilter {
-    low: __m512i,
-    high: __m512i,
-    grad: __m512i,
-    mass: __m512i,
-    least: __m512i,
-    l2: __m512,
-    threshold: __m512,
-}
-
-impl BroadcastFilter {
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn of(split_filter: &SplitFilter) -> Self {
-        let &SplitFilter { total, least, l2, threshold } = split_filter;
-        let low = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        Self {
-            low,
-            high: _mm512_add_epi32(low, _mm512_set1_epi32(1)),
-            grad: _mm512_set1_epi32(total.grad),
-            mass: _mm512_set1_epi32(total.mass.cast_signed()),
-            least: _mm512_set1_epi32(least.cast_signed()),
-            l2: _mm512_set1_ps(l2),
-            threshold: _mm512_set1_ps(threshold),
-        }
-    }
-
-    /// Checks the splits after sixteen codes: which may beat the threshold, and which are large
-    /// enough on both sides.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-    fn look(&self, first: __m512i, second: __m512i, [beats, splits]: &mut [__mmask16; 2]) {
-        let left_mass = _mm512_permutex2var_epi32(first, self.low, second);
-        let left_grad = _mm512_permutex2var_epi32(first, self.high, second);
-        let right_mass = _mm512_sub_epi32(self.mass, left_mass);
-        let right_grad = _mm512_cvtepi32_ps(_mm512_sub_epi32(self.grad, left_grad));
+        let left_mass = _mm512_permutex2var_epi32(first, low, second);
+        let left_grad = _mm512_permutex2var_epi32(first, high, second);
+        let right_mass = _mm512_sub_epi32(mass, left_mass);
+        let right_grad = _mm512_cvtepi32_ps(_mm512_sub_epi32(grad, left_grad));
         let left_grad = _mm512_cvtepi32_ps(left_grad);
-        let fits = _mm512_cmpge_epu32_mask(_mm512_min_epu32(left_mass, right_mass), self.least);
-        let left = _mm512_add_ps(_mm512_cvtepu32_ps(left_mass), self.l2);
-        let right = _mm512_add_ps(_mm512_cvtepu32_ps(right_mass), self.l2);
+        let fits = _mm512_cmpge_epu32_mask(_mm512_min_epu32(left_mass, right_mass), least);
+        let left = _mm512_add_ps(_mm512_cvtepu32_ps(left_mass), l2);
+        let right = _mm512_add_ps(_mm512_cvtepu32_ps(right_mass), l2);
         let of_left = _mm512_mul_ps(_mm512_mul_ps(left_grad, left_grad), right);
         let of_right = _mm512_mul_ps(_mm512_mul_ps(right_grad, right_grad), left);
         let value = _mm512_add_ps(of_left, of_right);
-        let to_beat = _mm512_mul_ps(self.threshold, _mm512_mul_ps(left, right));
-        *beats |= _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(fits, value, to_beat);
-        *splits |= fits;
+        let to_beat = _mm512_mul_ps(threshold, _mm512_mul_ps(left, right));
+        beats |= _mm512_mask_cmp_ps_mask::<_CMP_GT_OQ>(fits, value, to_beat);
+        splits |= fits;
     }
+    [beats != 0, splits != 0]
 }

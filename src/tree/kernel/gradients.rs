@@ -1,8 +1,7 @@
 //! Passes over the gradients of all documents: safe loops, compiled for each SIMD level.
-#![expect(unsafe_code, reason = "a kernel: vector instructions behind a run-time check")]
 
 use crate::gradient::Gradient;
-use crate::simd::Level;
+use crate::simd::for_levels;
 
 /// How gradients become packed integers.
 #[derive(Debug, Clone, Copy)]
@@ -15,61 +14,24 @@ pub(crate) struct Packing {
     pub(crate) counts: bool,
 }
 
-/// The bits of the largest absolute gradient and hessian. Their order is that of the numbers, with
-/// NaN last.
-pub(crate) fn largest(level: Level, gradients: &[Gradient]) -> [u32; 2] {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features are there.
-        Level::Avx512 if level.is_available() => unsafe { avx512::largest(gradients) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features are there.
-        Level::Avx2 if level.is_available() => unsafe { avx2::largest(gradients) },
-        _ => plain::largest(gradients),
-    }
-}
-
-/// The sums of absolute gradients and hessians in whole units, `factors` units to 1. Sums must be
-/// below 2^51.
-pub(crate) fn units(level: Level, gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features are there.
-        Level::Avx512 if level.is_available() => unsafe { avx512::units(gradients, factors) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features are there.
-        Level::Avx2 if level.is_available() => unsafe { avx2::units(gradients, factors) },
-        _ => plain::units(gradients, factors),
-    }
-}
-
-/// Packs gradients: the gradient into the upper half, the hessian into the lower.
-pub(crate) fn pack(level: Level, gradients: &[Gradient], packing: Packing, to: &mut [u64]) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features are there.
-        Level::Avx512 if level.is_available() => unsafe { avx512::pack(gradients, packing, to) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features are there.
-        Level::Avx2 if level.is_available() => unsafe { avx2::pack(gradients, packing, to) },
-        _ => plain::pack(gradients, packing, to),
-    }
-}
-
-#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
-mod plain {
-    use super::{Gradient, Packing};
-
-    #[inline(always)]
-    pub(super) fn largest(gradients: &[Gradient]) -> [u32; 2] {
+for_levels! {
+    /// The bits of the largest absolute gradient and hessian. Their order is that of the numbers,
+    /// with NaN last.
+    pub(crate) fn largest(gradients: &[Gradient]) -> [u32; 2] {
         gradients.iter().fold([0; 2], |[grad, hess]: [u32; 2], gradient| {
             let bits = [gradient.grad, gradient.hess].map(|part| part.abs().to_bits());
             [grad.max(bits[0]), hess.max(bits[1])]
         })
     }
+}
 
-    #[inline(always)]
-    pub(super) fn units(gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
+for_levels! {
+    /// The sums of absolute gradients and hessians in whole units, `factors` units to 1. Sums must
+    /// be below 2^51.
+    pub(crate) fn units(gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
+        // From here to twice this, floats are exactly the integers, and so are their bits.
+        const SHIFT: f64 = 4_503_599_627_370_496.0;
+        let whole = |number: f64| (number + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits());
         gradients.iter().fold([0; 2], |[grad, hess]: [u64; 2], gradient| {
             let parts = [gradient.grad.abs(), gradient.hess.max(0.0)].map(f64::from);
             // If a number is infinite, the sum is not used.
@@ -77,9 +39,11 @@ mod plain {
             [add(grad, 0), add(hess, 1)]
         })
     }
+}
 
-    #[inline(always)]
-    pub(super) fn pack(gradients: &[Gradient], packing: Packing, to: &mut [u64]) {
+for_levels! {
+    /// Packs gradients: the gradient into the upper half, the hessian into the lower.
+    pub(crate) fn pack(gradients: &[Gradient], packing: Packing, to: &mut [u64]) {
         let Packing { scale, half, counts } = packing;
         for (to, gradient) in to.iter_mut().zip(gradients) {
             let grad = f64::from(gradient.grad) * scale[0];
@@ -88,48 +52,13 @@ mod plain {
             *to = u64::from(grad as u32) << 32 | u64::from(if counts { 1 } else { mass });
         }
     }
-
-    /// Rounds a number from 0 to 2^51; the result is arbitrary for others.
-    #[inline(always)]
-    fn whole(number: f64) -> u64 {
-        // From here to twice this, floats are exactly the integers, and so are their bits.
-        const SHIFT: f64 = 4_503_599_627_370_496.0;
-        (number + SHIFT).to_bits().wrapping_sub(SHIFT.to_bits())
-    }
 }
-
-#[cfg(target_arch = "x86_64")]
-macro_rules! compiled {
-    ($level:ident, $features:literal) => {
-        mod $level {
-            use super::{Gradient, Packing, plain};
-
-            #[target_feature(enable = $features)]
-            pub(super) fn largest(gradients: &[Gradient]) -> [u32; 2] {
-                plain::largest(gradients)
-            }
-
-            #[target_feature(enable = $features)]
-            pub(super) fn units(gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
-                plain::units(gradients, factors)
-            }
-
-            #[target_feature(enable = $features)]
-            pub(super) fn pack(gradients: &[Gradient], packing: Packing, to: &mut [u64]) {
-                plain::pack(gradients, packing, to);
-            }
-        }
-    };
-}
-#[cfg(target_arch = "x86_64")]
-compiled!(avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2");
-#[cfg(target_arch = "x86_64")]
-compiled!(avx2, "avx2");
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random::draw;
+    use crate::simd::Level;
 
     #[test]
     fn passes_are_the_same_at_every_level() {

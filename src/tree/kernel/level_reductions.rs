@@ -1,22 +1,69 @@
 //! The reductions of all splits of a level, summed over its nodes: one safe loop, compiled for each
 //! SIMD level.
+#![expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 
-use super::search::{SearchOps, SearchScratch, feature_sums, padded, score_all};
-use crate::tree::features::FeatureSet;
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Avx512Ops;
+use super::search::{PortableOps, SearchOps, SearchScratch, feature_sums, padded, score_all};
+use crate::simd::for_levels;
+use crate::tree::column_scan::{NodeColumns, SiblingPair, SplitSearcher};
+use crate::tree::features::{FeatureSet, FeatureSlot};
 use crate::tree::packed_gradients::GradientSums;
-use crate::tree::split_search::{NodeColumns, SearchNode, SplitSearcher};
-use crate::tree::symmetric_search::LevelCriteria;
+use crate::tree::split_noise::SplitNoise;
+use crate::tree::split_search::SearchNode;
 use std::ops::Range;
+
+for_levels! {
+    /// Adds the reductions of some columns of a node.
+    fn add_node(reductions: &mut LevelReductions<'_>, columns: NodeColumns<'_>) =
+        LevelReductions::add::<PortableOps>, LevelReductions::add::<Avx512Ops>
+}
+
+/// The conditions for a split of a level, besides the nodes.
+#[derive(Debug)]
+pub(crate) struct LevelCriteria {
+    pub(crate) features: FeatureSet,
+    /// The value of all nodes if none is split.
+    pub(crate) base: f64,
+    /// The value that a split must exceed.
+    pub(crate) floor: f64,
+    pub(crate) noise: Option<SplitNoise>,
+}
+
+impl SplitSearcher<'_> {
+    /// The split that reduces the loss of all nodes together most, the first of equals.
+    pub(crate) fn search_level(
+        &self,
+        pairs: Vec<SiblingPair<'_>>,
+        criteria: &LevelCriteria,
+        spare: &mut Vec<u64>,
+    ) -> Option<LevelSplit> {
+        let found = self.scan(pairs, spare, |task, spare| {
+            let mut reductions = LevelReductions::new(self, criteria, task.columns.clone());
+            self.for_each_node(task, spare, |_, columns| {
+                add_node(self.level, &mut reductions, columns);
+            });
+            reductions.best()
+        });
+        found
+            .into_iter()
+            .flatten()
+            .reduce(|best, other| if other.beats(&best) { other } else { best })
+    }
+}
 
 /// The reduction of each split on some columns, over all nodes added so far.
 #[derive(Debug)]
-pub(crate) struct LevelReductions {
+pub(crate) struct LevelReductions<'a> {
+    searcher: &'a SplitSearcher<'a>,
+    criteria: &'a LevelCriteria,
     /// The index of the first column in the searcher's positions.
     first: usize,
-    /// `features[of_column[c]]` are the features of a column.
-    of_column: Vec<Range<usize>>,
+    /// The index of the first feature of each column in `features`.
+    of_column: Vec<usize>,
     features: Vec<FeatureReductions>,
     values: Vec<f64>,
+    scratch: SearchScratch,
 }
 
 /// The splits on one feature.
@@ -53,73 +100,50 @@ impl LevelSplit {
     }
 }
 
-impl LevelReductions {
-    /// No nodes yet, for some columns of the searcher and a set of features.
+impl<'a> LevelReductions<'a> {
+    /// No nodes yet, for some columns of the searcher.
     pub(crate) fn new(
-        searcher: &SplitSearcher<'_>,
+        searcher: &'a SplitSearcher<'a>,
+        criteria: &'a LevelCriteria,
         columns: Range<usize>,
-        allowed: &FeatureSet,
     ) -> Self {
         let (mut features, mut of_column, mut start) = (Vec::new(), Vec::new(), 0);
         for &position in &searcher.positions[columns.clone()] {
-            let first = features.len();
+            of_column.push(features.len());
             for (slot, of) in searcher.slots_at(position) {
-                if allowed.contains(slot) && of.codes > 1 {
+                if criteria.features.contains(slot) {
                     let len = padded(usize::from(of.codes) - 1);
                     features.push(FeatureReductions { slot, start, len, has_missing: false });
                     start += 2 * len;
                 }
             }
-            of_column.push(first..features.len());
         }
-        Self { first: columns.start, of_column, features, values: vec![0.0; start] }
+        let (first, values) = (columns.start, vec![0.0; start]);
+        let scratch = SearchScratch::new();
+        Self { searcher, criteria, first, of_column, features, values, scratch }
     }
 
-    /// Adds the reductions of a node.
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    pub(super) fn add_node(
-        &mut self,
-        ops: &impl SearchOps,
-        columns: NodeColumns<'_>,
-        search_scratch: &mut SearchScratch,
-    ) {
-        let NodeColumns { searcher, first, sums, .. } = columns;
-        let of_column = &self.of_column[first - self.first..];
-        for (sums, features) in sums.chunks_exact(searcher.shape.stride).zip(of_column) {
-            for feature in &mut self.features[features.clone()] {
-                let slot = &searcher.slots.all()[feature.slot];
-                let codes = usize::from(slot.codes);
-                let values = &mut self.values[feature.start..feature.start + 2 * feature.len];
-                if slot.is_whole {
-                    add_feature(ops, columns, (sums, codes), (feature, values), search_scratch);
-                } else {
-                    let mut slot_sums = [0; 256];
-                    feature_sums(sums, slot, &mut slot_sums[..codes]);
-                    add_feature(
-                        ops,
-                        columns,
-                        (&slot_sums, codes),
-                        (feature, values),
-                        search_scratch,
-                    );
-                }
-            }
+    fn add<Ops: SearchOps>(&mut self, columns: NodeColumns<'_>) {
+        let mut at = self.of_column[columns.first - self.first];
+        let Self { features, values, scratch, .. } = self;
+        let mut own = [0; 256];
+        for (_, slot, sums) in columns.features(&self.criteria.features) {
+            let sums = feature_sums(sums, slot, &mut own);
+            let feature = &mut features[at];
+            let values = &mut values[feature.start..feature.start + 2 * feature.len];
+            add_feature::<Ops>(columns, (slot, sums), (feature, values), scratch);
+            at += 1;
         }
     }
 
     /// The split that reduces the loss most, the first of equals.
-    pub(crate) fn best(
-        &self,
-        searcher: &SplitSearcher<'_>,
-        terms: &LevelCriteria<'_>,
-    ) -> Option<LevelSplit> {
-        let (base, noise) = (terms.base, terms.noise.as_ref());
+    pub(crate) fn best(&self) -> Option<LevelSplit> {
+        let &LevelCriteria { base, floor, ref noise, .. } = self.criteria;
+        let SplitSearcher { slots, constraints, .. } = *self.searcher;
         let mut best: Option<LevelSplit> = None;
         for feature in &self.features {
-            let feature_id = searcher.slots.all()[feature.slot].feature;
-            let weight =
-                searcher.constraints.map_or(1.0, |constraints| constraints.weight(feature.slot));
+            let weight = constraints.map_or(1.0, |constraints| constraints.weight(feature.slot));
             for missing_left in [false, true] {
                 if missing_left && !feature.has_missing {
                     continue;
@@ -128,19 +152,24 @@ impl LevelReductions {
                 let reductions = &self.values[start..start + feature.len];
                 let mut scores = [0.0; 256];
                 let scores = &mut scores[..feature.len];
-                for (score, reduction) in scores.iter_mut().zip(reductions) {
-                    let weighed =
-                        if base + reduction > terms.floor { weight * reduction } else { 0.0 };
-                    let reduction =
-                        if searcher.constraints.is_some() { weighed } else { *reduction };
+                for (score, &reduction) in scores.iter_mut().zip(reductions) {
+                    let reduction = match constraints {
+                        Some(_) if base + reduction > floor => weight * reduction,
+                        Some(_) => 0.0,
+                        None => reduction,
+                    };
                     *score = if noise.is_some() { base + reduction } else { reduction };
                 }
-                let most = match noise {
-                    Some(noise) => score_all(noise, (feature_id, missing_left), scores),
+                let (least, most) = match noise {
+                    Some(noise) => {
+                        let id = (slots.all()[feature.slot].feature, missing_left);
+                        (f64::NEG_INFINITY, score_all(noise, id, scores))
+                    }
                     // A split must reduce something.
-                    None => scores.iter().fold(0.0, |most, &x| if x > most { x } else { most }),
+                    None => {
+                        (0.0, scores.iter().fold(0.0, |most, &x| if x > most { x } else { most }))
+                    }
                 };
-                let least = if noise.is_some() { f64::NEG_INFINITY } else { 0.0 };
                 let at = scores.iter().position(|&score| score == most).unwrap_or(0);
                 let chosen = LevelSplit {
                     slot: feature.slot,
@@ -159,16 +188,15 @@ impl LevelReductions {
 }
 
 /// Adds a node to the splits on one feature; the last of its sums is that of missing values.
-#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
-fn add_feature(
-    ops: &impl SearchOps,
+fn add_feature<Ops: SearchOps>(
     columns: NodeColumns<'_>,
-    (sums, codes): (&[u64], usize),
+    (slot, sums): (&FeatureSlot, &[u64]),
     (feature, values): (&mut FeatureReductions, &mut [f64]),
-    search_scratch: &mut SearchScratch,
+    scratch: &mut SearchScratch,
 ) {
     let NodeColumns { searcher, node, .. } = columns;
+    let codes = usize::from(slot.codes);
     let missing = sums[codes - 1];
     let (right, left) = values.split_at_mut(feature.len);
     if missing != 0 && !feature.has_missing {
@@ -176,15 +204,15 @@ fn add_feature(
         left.copy_from_slice(right);
         feature.has_missing = true;
     }
-    let is_category = searcher.slots.all()[feature.slot].is_category;
     // A single category is separated from the rest. The code of all others cannot be named.
-    let num_splits = codes - 1 - usize::from(is_category);
-    if is_category {
-        search_scratch.prefix[..num_splits].copy_from_slice(&sums[..num_splits]);
+    let num_splits = codes - 1 - usize::from(slot.is_category);
+    let prefix = &mut scratch.prefix;
+    if slot.is_category {
+        prefix[..num_splits].copy_from_slice(&sums[..num_splits]);
     } else {
-        ops.prefix_sums(&sums[..feature.len], &mut search_scratch.prefix);
+        Ops::prefix_sums(&sums[..feature.len], prefix);
     }
-    let prefix = &mut search_scratch.prefix[..feature.len];
+    let prefix = &mut prefix[..feature.len];
     for (values, more) in [(right, 0), (left, missing)] {
         // Padding: nothing remains on the right.
         prefix[num_splits..].fill(node.total.wrapping_sub(more));
@@ -202,7 +230,6 @@ fn add_feature(
 }
 
 /// Adds the reduction of a split after each code, or nothing if a side would be too small.
-#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
 fn add_values(node: &SearchNode<'_>, prefix: &[u64], more: u64, values: &mut [f64]) {
     let SearchNode { total, least, l2, unsplit_value, .. } = *node;

@@ -1,11 +1,14 @@
 //! The search of histograms: one safe loop, compiled for each SIMD level.
+#![expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 
-use crate::tree::features::FeatureSlot;
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Avx512Ops;
+use crate::simd::for_levels;
+use crate::tree::column_scan::{NodeColumns, SplitSearcher};
+use crate::tree::features::{FeatureSet, FeatureSlot};
 use crate::tree::packed_gradients::GradientSums;
 use crate::tree::split_noise::SplitNoise;
-use crate::tree::split_search::{
-    NodeColumns, SearchNode, SearchResult, SplitCandidate, SplitTest, beats,
-};
+use crate::tree::split_search::{SearchNode, SearchResult, SplitCandidate, SplitTest, beats};
 
 /// Thresholds that are valued in one step.
 pub(super) const LANES: usize = 8;
@@ -14,6 +17,7 @@ pub(super) const FILTER_LANES: usize = 16;
 
 /// Scratch space for one feature: the prefix sums of its codes, and the value of a split after
 /// each.
+#[derive(Debug)]
 pub(crate) struct SearchScratch {
     pub(super) prefix: [u64; 256],
     values: [f64; 256],
@@ -31,44 +35,51 @@ pub(super) fn padded(num_splits: usize) -> usize {
     num_splits.next_multiple_of(FILTER_LANES).min(256)
 }
 
+for_levels! {
+    /// Finds the best splits in some columns of a node.
+    pub(crate) fn search(
+        columns: NodeColumns<'_>, scratch: &mut SearchScratch, found: &mut SearchResult
+    ) = NodeColumns::run::<PortableOps>, NodeColumns::run::<Avx512Ops>
+}
+
 impl NodeColumns<'_> {
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
+    /// The slot index, the slot and the sums of the column of each wanted feature.
     #[inline(always)]
-    pub(super) fn run(
+    pub(crate) fn features<'s>(
         self,
-        ops: &impl SearchOps,
-        search_scratch: &mut SearchScratch,
-        found: &mut SearchResult,
-    ) {
-        let stride = self.searcher.shape.stride;
-        let positions = &self.searcher.positions[self.first..];
-        for (sums, &position) in self.sums.chunks_exact(stride).zip(positions) {
-            for (number, slot) in self.searcher.slots_at(position) {
-                if !self.node.features.contains(number) {
-                    continue;
-                }
-                let codes = usize::from(slot.codes);
-                if slot.is_whole {
-                    self.search(ops, (number, sums, codes), search_scratch, found);
-                } else {
-                    let mut slot_sums = [0; 256];
-                    feature_sums(sums, slot, &mut slot_sums[..codes]);
-                    self.search(ops, (number, &slot_sums, codes), search_scratch, found);
-                }
-            }
+        wanted: &'s FeatureSet,
+    ) -> impl Iterator<Item = (usize, &'s FeatureSlot, &'s [u64])>
+    where
+        Self: 's,
+    {
+        let SplitSearcher { positions, shape, .. } = *self.searcher;
+        let columns = self.sums.chunks_exact(shape.stride).zip(&positions[self.first..]);
+        columns.flat_map(move |(sums, &position)| {
+            let slots = self.searcher.slots_at(position);
+            let slots = slots.filter(|&(number, _)| wanted.contains(number));
+            slots.map(move |(number, slot)| (number, slot, sums))
+        })
+    }
+
+    // No closures around the loops below: they would be compiled without the features of the level.
+    #[inline(always)]
+    fn run<Ops: SearchOps>(self, scratch: &mut SearchScratch, found: &mut SearchResult) {
+        let mut own = [0; 256];
+        for (number, slot, sums) in self.features(&self.node.features) {
+            let sums = feature_sums(sums, slot, &mut own);
+            self.search::<Ops>((number, slot, sums), scratch, found);
         }
     }
 
     /// Searches one feature; the last of its sums is that of missing values.
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn search(
+    fn search<Ops: SearchOps>(
         &self,
-        ops: &impl SearchOps,
-        (number, sums, codes): (usize, &[u64], usize),
-        search_scratch: &mut SearchScratch,
+        (number, slot, sums): (usize, &FeatureSlot, &[u64]),
+        scratch: &mut SearchScratch,
         found: &mut SearchResult,
     ) {
+        let codes = usize::from(slot.codes);
         let Some(&missing) = sums.get(codes.wrapping_sub(1)) else { return };
         // Without missing values, a split after the last code leaves nothing on the right.
         let num_splits = codes - 1 - usize::from(missing == 0);
@@ -77,19 +88,14 @@ impl NodeColumns<'_> {
         let ways = [(false, 0), (true, missing)];
         let ways = &ways[..=usize::from(missing != 0)];
         let [mut may_beat, mut is_split] = [false; 2];
-        if missing == 0 {
-            // Nothing follows the last code: its padding leaves nothing on the right.
-            [may_beat, is_split] = ops.filter_sums(&split_filter, &sums[..padded]);
-        } else {
-            ops.prefix_sums(&sums[..padded], &mut search_scratch.prefix);
-            for &(_, more) in ways {
-                // Padding: nothing remains on the right.
-                search_scratch.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-                let [beats, splits] =
-                    ops.filter_prefix(&split_filter, &search_scratch.prefix[..padded], more);
-                may_beat |= beats;
-                is_split |= splits;
-            }
+        Ops::prefix_sums(&sums[..padded], &mut scratch.prefix);
+        let (prefix, values) = (&mut scratch.prefix[..padded], &mut scratch.values[..padded]);
+        for &(_, more) in ways {
+            // Padding: nothing remains on the right.
+            prefix[num_splits..].fill(self.node.total.wrapping_sub(more));
+            let [beats, splits] = Ops::filter(&split_filter, prefix, more);
+            may_beat |= beats;
+            is_split |= splits;
         }
         if !is_split {
             let codes = sums[..codes].iter().filter(|&&sum| sum != 0).count();
@@ -99,44 +105,38 @@ impl NodeColumns<'_> {
         if !may_beat && self.node.l2 <= LARGE {
             return;
         }
-        ops.prefix_sums(&sums[..padded], &mut search_scratch.prefix);
         for &(missing_left, more) in ways {
-            search_scratch.prefix[num_splits..padded].fill(self.node.total.wrapping_sub(more));
-            let (prefix, values) =
-                (&search_scratch.prefix[..padded], &mut search_scratch.values[..padded]);
+            prefix[num_splits..].fill(self.node.total.wrapping_sub(more));
             let mut most = self.value_all(prefix, more, values);
             if let Some(noise) = &self.node.noise {
-                let feature = self.searcher.slots.all()[number].feature;
-                most = score_all(noise, (feature, missing_left), values);
+                most = score_all(noise, (slot.feature, missing_left), values);
             }
-            if beats(most, number, found.best.as_ref()) {
-                // One of the values is the largest.
-                let at = values.iter().position(|&value| value == most).unwrap_or(0);
-                let left = prefix[at].wrapping_add(more);
-                let test = SplitTest::UpTo(at as u8);
-                let most_left = 2 * u64::from(GradientSums::of(left).mass)
-                    >= u64::from(GradientSums::of(self.node.total).mass);
-                // Values that are missing only in other data go where most documents go.
-                let missing_left = if missing == 0 { most_left } else { missing_left };
-                let (value, priority, score, slot) = (most, most, most, number);
-                let choice =
-                    SplitCandidate { value, score, priority, slot, test, missing_left, left };
-                found.best = Some(choice);
-                if let Some(noise) = &self.node.noise {
-                    // The value has been overwritten by its score: compute it again, in eight equal
-                    // lanes.
-                    let lanes = [prefix[at]; LANES];
-                    let value = self.value_all(&lanes, more, &mut [0.0; LANES]);
-                    found.best = Some(SplitCandidate { value, priority: value, ..choice });
-                    self.node.best_so_far.raise(noise.value_bound(most));
-                } else {
-                    self.node.best_so_far.raise(most);
-                }
+            if !beats(most, number, found.best.as_ref()) {
+                continue;
             }
+            // One of the values is the largest.
+            let at = values.iter().position(|&value| value == most).unwrap_or(0);
+            // With noise, the value has been overwritten by its score: compute it again, in eight
+            // equal lanes.
+            let value = match self.node.noise {
+                Some(_) => self.value_all(&[prefix[at]; LANES], more, &mut [0.0; LANES]),
+                None => most,
+            };
+            let left = prefix[at].wrapping_add(more);
+            found.best = Some(SplitCandidate {
+                value,
+                score: most,
+                priority: value,
+                slot: number,
+                test: SplitTest::UpTo(at as u8),
+                missing_left: self.node.missing_left(missing_left, missing, left),
+                left,
+            });
+            let bound = self.node.noise.as_ref().map_or(most, |noise| noise.value_bound(most));
+            self.node.best_so_far.raise(bound);
         }
     }
 
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
     fn split_filter(&self) -> SplitFilter {
         let SearchNode { total, least, l2, best_so_far, .. } = self.node;
@@ -151,26 +151,16 @@ impl NodeColumns<'_> {
 
     /// Writes the value of a split after each code, and returns the largest; minus infinity if a
     /// side would be too small.
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
     fn value_all(&self, prefix: &[u64], more: u64, values: &mut [f64]) -> f64 {
         let SearchNode { total, least, l2, .. } = *self.node;
-        let total = GradientSums::of(total);
-        let (grad, mass) = (f64::from(total.grad), f64::from(total.mass));
         let mut most = [f64::NEG_INFINITY; LANES];
         let prefix = prefix.as_chunks::<LANES>().0;
         let values = values.as_chunks_mut::<LANES>().0;
         for (prefix, values) in prefix.iter().zip(values) {
             for lane in 0..LANES {
-                let sums = GradientSums::of(prefix[lane].wrapping_add(more));
-                let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));
-                let (right_grad, right_mass) = (grad - left_grad, mass - left_mass);
-                let (left, right) = (left_mass + l2, right_mass + l2);
-                // One division for both sides.
-                let value = (left_grad * left_grad * right + right_grad * right_grad * left)
-                    / (left * right);
-                let fits = left_mass.min(right_mass) >= least;
-                let value = if fits { value } else { f64::NEG_INFINITY };
+                let (value, mass) = split_value(total, prefix[lane].wrapping_add(more), l2);
+                let value = if mass >= least { value } else { f64::NEG_INFINITY };
                 values[lane] = value;
                 most[lane] = if value > most[lane] { value } else { most[lane] };
             }
@@ -180,8 +170,20 @@ impl NodeColumns<'_> {
     }
 }
 
+/// The value of both sides of a split, and the smaller of their masses.
+#[inline(always)]
+pub(crate) fn split_value(total: u64, left: u64, l2: f64) -> (f64, f64) {
+    let [total, left] = [total, left].map(GradientSums::of);
+    let (left_grad, left_mass) = (f64::from(left.grad), f64::from(left.mass));
+    let right_grad = f64::from(total.grad) - left_grad;
+    let right_mass = f64::from(total.mass) - left_mass;
+    let (left, right) = (left_mass + l2, right_mass + l2);
+    // One division for both sides.
+    let value = (left_grad * left_grad * right + right_grad * right_grad * left) / (left * right);
+    (value, left_mass.min(right_mass))
+}
+
 /// Replaces the value of a split after each code by its score with noise, and returns the largest.
-#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 #[inline(always)]
 pub(super) fn score_all(
     noise: &SplitNoise,
@@ -215,22 +217,19 @@ const LARGE: f64 = (1u64 << 40) as f64;
 /// The operations that differ between SIMD levels.
 pub(super) trait SearchOps {
     /// Writes the prefix sums.
-    fn prefix_sums(&self, sums: &[u64], to: &mut [u64; 256]);
+    fn prefix_sums(sums: &[u64], to: &mut [u64; 256]);
 
     /// Whether one of the splits may beat the threshold, and whether one of them is large enough on
     /// both sides. The splits fill whole steps.
-    fn filter_prefix(&self, split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2];
-
-    /// [`filter_prefix`](Self::filter_prefix) of sums whose prefix sums are not known.
-    fn filter_sums(&self, split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2];
+    fn filter(split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2];
 }
 
 /// The portable loops.
 pub(super) struct PortableOps;
 
 impl SearchOps for PortableOps {
-    #[inline]
-    fn prefix_sums(&self, sums: &[u64], to: &mut [u64; 256]) {
+    #[inline(always)]
+    fn prefix_sums(sums: &[u64], to: &mut [u64; 256]) {
         let mut sum = 0u64;
         for (to, &more) in to.iter_mut().zip(sums) {
             sum = sum.wrapping_add(more);
@@ -238,9 +237,8 @@ impl SearchOps for PortableOps {
         }
     }
 
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
     #[inline(always)]
-    fn filter_prefix(&self, split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
+    fn filter(split_filter: &SplitFilter, prefix: &[u64], more: u64) -> [bool; 2] {
         let &SplitFilter { total, least, l2, threshold } = split_filter;
         let [mut beats, mut splits] = [[0u32; LANES]; 2];
         for prefix in prefix.as_chunks::<LANES>().0 {
@@ -258,23 +256,25 @@ impl SearchOps for PortableOps {
         }
         [beats, splits].map(|lanes| lanes.into_iter().fold(0, |any, lane| any | lane) != 0)
     }
-
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
-    #[inline(always)]
-    fn filter_sums(&self, split_filter: &SplitFilter, sums: &[u64]) -> [bool; 2] {
-        let mut prefix = [0; 256];
-        self.prefix_sums(sums, &mut prefix);
-        self.filter_prefix(split_filter, &prefix[..sums.len()], 0)
-    }
 }
 
-/// The sums of one of the features that share a column.
-pub(crate) fn feature_sums(sums: &[u64], slot: &FeatureSlot, to: &mut [u64]) {
-    let stride = usize::from(slot.stride);
-    to.fill(0);
-    for period in sums.chunks(stride * to.len()) {
-        for (to, run) in to.iter_mut().zip(period.chunks(stride)) {
+/// The sums of one feature, those of missing values last: of its column, or in `own` if it shares the
+/// column.
+#[inline(always)]
+pub(crate) fn feature_sums<'s>(
+    sums: &'s [u64],
+    slot: &FeatureSlot,
+    own: &'s mut [u64; 256],
+) -> &'s [u64] {
+    if slot.is_whole {
+        return sums;
+    }
+    let (stride, codes) = (usize::from(slot.stride), usize::from(slot.codes));
+    own[..codes].fill(0);
+    for period in sums.chunks(stride * codes) {
+        for (to, run) in own.iter_mut().zip(period.chunks(stride)) {
             *to = run.iter().fold(*to, |sum, &more| sum.wrapping_add(more));
         }
     }
+    own
 }

@@ -1,75 +1,25 @@
 //! Element-wise operations on sums: safe loops, compiled for each SIMD level.
-#![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-use crate::simd::Level;
+use crate::simd::for_levels;
 
-/// The total of some sums.
-pub(crate) fn total(level: Level, sums: &[u64]) -> u64 {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features are there.
-        Level::Avx512 if level.is_available() => unsafe { avx512::total(sums) },
-        _ => add_up(sums),
+for_levels! {
+    /// The total of some sums.
+    pub(crate) fn total(sums: &[u64]) -> u64 {
+        sums.iter().fold(0, |sum, &more| sum.wrapping_add(more))
     }
 }
 
-/// Adds `more` to `to`.
-pub(crate) fn add(level: Level, to: &mut [u64], more: &[u64]) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features are there.
-        Level::Avx512 if level.is_available() => unsafe { avx512::add(to, more) },
-        _ => add_each(to, more),
+for_levels! {
+    /// Adds `more` to `to`.
+    pub(crate) fn add(to: &mut [u64], more: &[u64]) {
+        to.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
     }
 }
 
-/// Subtracts `less` from `from`.
-pub(crate) fn subtract(level: Level, from: &mut [u64], less: &[u64]) {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the features are there.
-        Level::Avx512 if level.is_available() => unsafe { avx512::subtract(from, less) },
-        _ => subtract_each(from, less),
-    }
-}
-
-#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
-#[inline(always)]
-fn add_up(sums: &[u64]) -> u64 {
-    sums.iter().fold(0, |sum, &more| sum.wrapping_add(more))
-}
-
-#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
-#[inline(always)]
-fn add_each(to: &mut [u64], more: &[u64]) {
-    for (sum, more) in to.iter_mut().zip(more) {
-        *sum = sum.wrapping_add(*more);
-    }
-}
-
-#[expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
-#[inline(always)]
-fn subtract_each(from: &mut [u64], less: &[u64]) {
-    for (sum, less) in from.iter_mut().zip(less) {
-        *sum = sum.wrapping_sub(*less);
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod avx512 {
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2")]
-    pub(super) fn total(sums: &[u64]) -> u64 {
-        super::add_up(sums)
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2")]
-    pub(super) fn add(to: &mut [u64], more: &[u64]) {
-        super::add_each(to, more);
-    }
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2")]
-    pub(super) fn subtract(from: &mut [u64], less: &[u64]) {
-        super::subtract_each(from, less);
+for_levels! {
+    /// Subtracts `less` from `from`.
+    pub(crate) fn subtract(from: &mut [u64], less: &[u64]) {
+        from.iter_mut().zip(less).for_each(|(sum, less)| *sum = sum.wrapping_sub(*less));
     }
 }
 
@@ -77,6 +27,7 @@ mod avx512 {
 mod tests {
     use super::*;
     use crate::random::draw;
+    use crate::simd::Level;
 
     #[test]
     fn sums_are_the_same_at_every_level() {

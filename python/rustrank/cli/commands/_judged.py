@@ -1,129 +1,84 @@
-"""The options that `evaluate` and `compare` share, and the evaluation of score files and TREC runs."""
+"""The evaluation of score files and TREC runs, for `evaluate` and `compare`."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.cli.parsing import METRIC_NAMES, add_json, add_judging, add_threads, offer
+from rustrank.cli.parsing import JUDGING, listed, passed
 from rustrank.cli.streams import path_of
 from rustrank.errors import DataError, ParamError
 from rustrank.formatting import count
-from rustrank.inputs.scalars import gain_of
+from rustrank.metrics.evaluation import Drawing, Judging, judge
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
 
-    from rustrank.metrics.evaluation import Evaluation, Judging
+    from numpy.typing import NDArray
 
-
-@dataclass(frozen=True)
-class _Joining:
-    """The options of joining a TREC run with its judgements."""
-
-    all_queries: bool
-    single_precision: bool
-    num_threads: int | None
-
-
-def add_metric_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of commands that evaluate rankings."""
-    add = parser.add_argument
-    add("--qrels", metavar="QRELS", help="TREC judgements; the other files are TREC runs")
-    metric = add(
-        "--metric",
-        action="append",
-        metavar="NAME,...",
-        help="metrics to compute; may be repeated (ndcg@10)",
-    )
-    offer(metric, METRIC_NAMES)
-    add_judging(parser)
-    add("--single-precision", action="store_true", help="with --qrels: round scores (trec_eval)")
-    add("--level", type=float, default=0.95, metavar="P", help="level of intervals (0.95)")
-    add("--resamples", type=int, default=10_000, metavar="N", help="random replicates (10000)")
-    add("--seed", type=int, default=0, metavar="N", help="seed of the replicates (0)")
-    add_threads(parser)
-    add_json(parser)
-
-
-def judging_of(options: argparse.Namespace) -> Judging:
-    """Return the metric options, checked before a large file is read."""
-    from rustrank.metrics.evaluation import Judging, judge
-
-    names = [name.strip() for one in options.metric or ["ndcg@10"] for name in one.split(",")]
-    of_options = (options.ties, options.empty, options.relevant_from, options.max_label)
-    judging = Judging.of(names, gain_of(options.gain), *of_options, options.threads)
-    nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
-    judge(np.zeros(1), *nothing, judging, None)
-    return judging
+    from rustrank.metrics.evaluation import Evaluation
 
 
 def evaluations(
-    options: argparse.Namespace, judging: Judging, files: Sequence[str]
-) -> list[Evaluation]:
-    """Evaluate TREC runs, or files of scores after a data file."""
-    from rustrank.metrics.evaluation import judge
+    options: argparse.Namespace, wanted: str, is_good: bool
+) -> tuple[list[Evaluation], Drawing]:
+    """Evaluate TREC runs, or files of scores after a data file.
 
+    Options are checked before a large file is read; ``is_good`` says whether the number of files is right.
+    """
+    for name in ("single_precision", "all_queries"):
+        if vars(options).get(name) and options.qrels is None:
+            message = f"--{name.replace('_', '-')} needs --qrels: it is about TREC runs"
+            raise ParamError(message, code=name)
+    if not is_good:
+        raise ParamError(f"files: got {len(options.files)}, expected {wanted}", code="files")
+    judging = Judging.of(listed(options.metric or ["ndcg@10"]), **passed(options, *JUDGING))
+    nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
+    judge(np.zeros(1), *nothing, judging, None)
+    drawing = Drawing.of(**passed(options, "resamples", "seed"))
+    results, files = {}, options.files
+    # What is compared with itself is read, and warned about, only once.
     if options.qrels is not None:
-        # A run that is compared with itself is read, and warned about, only once.
-        runs = {run: _evaluated_run(run, options, judging) for run in dict.fromkeys(files)}
-        return [runs[run] for run in files]
-    data, *of_scores = files
-    labels, sizes, ids = _rustrank.read_labels(path_of(data), options.threads)
-    queries = sizes, np.array(ids)
-    results = {}
-    for path in dict.fromkeys(of_scores):
-        scores = _rustrank.read_scores(path_of(path), options.threads)
-        if len(scores) != len(labels):
-            message = (
-                f"{path} has the wrong length: got {len(scores)} scores, expected {len(labels)}, "
-                f"one for each doc of {data}"
-            )
-            raise DataError(message, code="length", path=path)
-        results[path] = judge(scores, labels, queries, judging, None)
-    return [results[path] for path in of_scores]
+        for run in dict.fromkeys(files):
+            results[run] = _evaluated_run(run, options, judging)
+    else:
+        data, *files = files
+        labels, sizes, ids = _rustrank.read_labels(path_of(data), options.threads)
+        for path in dict.fromkeys(files):
+            scores = _rustrank.read_scores(path_of(path), options.threads)
+            require_length(path, scores, labels, data)
+            results[path] = judge(scores, labels, (sizes, np.array(ids)), judging, None)
+    return [results[path] for path in files], drawing
+
+
+def require_length(path: str, scores: NDArray[Any], labels: NDArray[Any], data: str) -> None:
+    """Raise `DataError` for a file of scores that does not have one for each document."""
+    if len(scores) != len(labels):
+        message = (
+            f"{path} has the wrong length: got {len(scores)} scores, expected {len(labels)}, "
+            f"one for each doc of {data}"
+        )
+        raise DataError(message, code="length", path=path)
 
 
 def _evaluated_run(run: str, options: argparse.Namespace, judging: Judging) -> Evaluation:
-    from rustrank.metrics.evaluation import judge
-
-    joining = _Joining(options.all_queries, options.single_precision, options.threads)
+    # Only `evaluate` has the option: `compare` counts all queries.
+    every = vars(options).get("all_queries", True)
+    joining = SimpleNamespace(
+        all_queries=every, single_precision=options.single_precision, num_threads=options.threads
+    )
     joined = _rustrank.read_trec(path_of(run), path_of(options.qrels), joining)
-    if joined["queries_not_judged"]:
-        warnings.warn(
-            f"{run}: {_queries(joined['queries_not_judged'])} without judgements left out",
-            stacklevel=1,
-        )
-    if joined["queries_not_retrieved"]:
-        counted = "they count too" if options.all_queries else "left out, see --all-queries"
-        warnings.warn(
-            f"{run}: nothing is retrieved for {_queries(joined['queries_not_retrieved'])} of "
-            f"{options.qrels}: {counted}",
-            stacklevel=1,
-        )
-    queries = joined["sizes"], np.array(joined["ids"])
-    return judge(joined["scores"], joined["labels"], queries, judging, None)
-
-
-def _queries(number: int) -> str:
-    return count(number, "query", "queries")
-
-
-def require_files(options: argparse.Namespace, wanted: str, good: bool) -> None:
-    """Raise `ParamError` for a wrong number of files."""
-    if good:
-        return
-    message = f"files: got {len(options.files)}, expected {wanted}"
-    raise ParamError(message, code="files")
-
-
-def require_qrels(options: argparse.Namespace, name: str) -> None:
-    """Raise `ParamError` for an option of TREC runs without ``--qrels``."""
-    if getattr(options, name) and options.qrels is None:
-        message = f"--{name.replace('_', '-')} needs --qrels: it is about TREC runs"
-        raise ParamError(message, code=name)
+    counted = "they count too" if every else "left out, see --all-queries"
+    for key, before, after in (
+        ("queries_not_judged", "", " without judgements left out"),
+        ("queries_not_retrieved", "nothing is retrieved for ", f" of {options.qrels}: {counted}"),
+    ):
+        if joined[key]:
+            queries = count(joined[key], "query", "queries")
+            warnings.warn(f"{run}: {before}{queries}{after}", stacklevel=1)
+    queries_of_run = joined["sizes"], np.array(joined["ids"])
+    return judge(joined["scores"], joined["labels"], queries_of_run, judging, None)

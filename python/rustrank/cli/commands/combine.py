@@ -7,31 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
-from rustrank.cli.parsing import (
-    METRIC_NAMES,
-    add_json,
-    add_judging,
-    add_reading,
-    add_threads,
-    command,
-    offer,
-    reading_of,
-)
-from rustrank.cli.streams import (
-    PIPE,
-    path_of,
-    print_json,
-    require_place,
-    save_model,
-    telling,
-)
+from rustrank.cli.parsing import JUDGING, READING, passed, reading_of
+from rustrank.cli.streams import PIPE, path_of, print_result, save_model, save_plot
 from rustrank.errors import ParamError
-from rustrank.inputs.scalars import gain_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from rustrank.cli.parsing import Parser
     from rustrank.combining.combiner import Combiner
 
 _EPILOG = """\
@@ -64,56 +48,39 @@ _METHODS = (
 )
 
 
-def register(commands: Any) -> None:
-    """Add the command."""
-    parser = command(
-        commands,
-        "combine",
-        "the best mixture of rankers",
-        usage="[options] DATA {SCORES... | --models MODEL...}",
-        epilog=_EPILOG,
-        run=_run,
-        reads=("data", "files", "valid"),
-    )
-    add = parser.add_argument
-    add("data", metavar="DATA", help="the docs that weights are fitted to")
-    add("files", nargs="+", metavar="FILE", help="SCORES..., or with --models MODEL...")
-    add("--models", action="store_true", help="the files are models, which score DATA")
+def register(parser: Parser) -> None:
+    """Add the arguments."""
+    usage = "[options] DATA {SCORES... | --models MODEL...}"
+    reads, writes = ("data", "files", "valid"), ("save", "scores", "plot")
+    parser.define(_run, usage, _EPILOG, reads=reads, writes=writes)
+    add, flag = parser.add, parser.flag
+    add("data", "DATA", "the docs that weights are fitted to")
+    add("files", "FILE", "SCORES..., or with --models MODEL...", nargs="+")
+    flag("--models", "the files are models, which score DATA")
     add(
-        "--valid",
-        nargs="+",
-        metavar="FILE",
-        help="a held-out set: its DATA, and without --models its SCORES...",
+        "--valid", "FILE", "a held-out set: its DATA, and without --models its SCORES...", nargs="+"
     )
-    metric = add("--metric", default="ndcg@10", metavar="NAME", help="what to maximise (ndcg@10)")
-    offer(metric, METRIC_NAMES)
-    method = add(
-        "--method", default="auto", metavar="NAME", help="auto, sweep, coordinate, best_first, ..."
+    add("--metric")
+    add(
+        "--method",
+        "NAME",
+        "auto, sweep, coordinate, best_first, ...",
+        default="auto",
+        offered=_METHODS,
     )
-    offer(method, _METHODS)
-    add("--alphas", nargs=2, type=float, metavar=("FROM", "TO"), help="A + alpha * B, alpha in it")
-    add("--non-negative", action="store_true", help="no weights below 0")
-    add("--restarts", type=int, default=0, metavar="N", help="begin anew so often (0)")
-    add("--seed", type=int, default=0, metavar="N", help="of restarts and jitter (0)")
-    add("--save", metavar="MODEL", help="with --models: save all as one model")
-    add("--scores", metavar="FILE", help="write the combined score of each line of DATA")
-    add("--plot", metavar="FILE", help="draw the metric (png, svg, pdf); needs matplotlib")
-    add_judging(parser)
-    add_reading(parser)
-    add_threads(parser)
-    add_json(parser)
+    add("--alphas", ("FROM", "TO"), "A + alpha * B, alpha in it", nargs=2, type=float)
+    flag("--non-negative", "no weights below 0")
+    add("--restarts", "N", "begin anew so often (0)", type=int, default=0)
+    add("--seed", text="of restarts and jitter (0)")
+    add("--save", "MODEL", "with --models: save all as one model")
+    add("--scores", "FILE", "write the combined score of each line of DATA")
+    add("--plot", "FILE", "draw the metric (png, svg, pdf); needs matplotlib")
+    parser.share(*JUDGING, *READING, "threads", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
-    for output in (options.save, options.scores, options.plot):
-        require_place(output, options.data, *options.files, *(options.valid or ()))
     found = _combined(options)
-    stream = telling(options.save, options.scores)
-    if options.json:
-        print_json(found.to_dict(), stream)
-    else:
-        stream.write(f"{found}\n")
-    return 0
+    return print_result(options, found.to_dict(), found)
 
 
 def _combined(options: argparse.Namespace) -> Combiner:
@@ -121,22 +88,10 @@ def _combined(options: argparse.Namespace) -> Combiner:
     from rustrank.combining.combiner import Combiner
 
     if options.save and not options.models:
-        message = "--save needs --models: scores alone are no model"
-        raise ParamError(message, code="save")
-    combiner = Combiner(
-        options.metric,
-        method=options.method,
-        alphas=options.alphas,
-        negative=not options.non_negative,
-        restarts=options.restarts,
-        seed=options.seed,
-        gain=gain_of(options.gain),
-        ties=options.ties,
-        empty=options.empty,
-        relevant_from=options.relevant_from,
-        max_label=options.max_label,
-        num_threads=options.threads,
-    )
+        raise ParamError("--save needs --models: scores alone are no model", code="save")
+    names = ("method", "alphas", "restarts", "seed", *JUDGING)
+    negative = not options.non_negative
+    combiner = Combiner(options.metric, negative=negative, **passed(options, *names))
     given = _models if options.models else _scores
     fitted = given(options.data, options.files, options)
     valid = None
@@ -165,15 +120,12 @@ def _models(data: str, files: Sequence[str], options: argparse.Namespace) -> dic
     from rustrank.data.dataset import Dataset
     from rustrank.model.booster import Booster
 
-    rankers = []
-    threads = options.threads
+    rankers, reading = [], reading_of(options)
     for name in files:
         booster = Booster.load(name)
-        dataset = Dataset.from_letor(
-            path_of(data), like=booster, num_threads=threads, progress=None, **reading_of(options)
-        )
-        rankers.append(booster.score(dataset, num_threads=threads))
-    labels, sizes, _ = _rustrank.read_labels(path_of(data), threads)
+        dataset = Dataset.from_letor(path_of(data), like=booster, progress=None, **reading)
+        rankers.append(booster.score(dataset, num_threads=options.threads))
+    labels, sizes, _ = _rustrank.read_labels(path_of(data), options.threads)
     return {"rankers": _named(files, rankers), "y": labels, "group": sizes}
 
 
@@ -181,9 +133,8 @@ def _named(files: Sequence[str], rankers: Sequence[Any]) -> dict[str, Any]:
     """Return names of rankers: those of their files, made unique by number."""
     names = [Path(name).name for name in files]
     if len(set(names)) < len(names):
-        names = (
-            list(files) if len(set(files)) == len(files) else [f"{i}" for i in range(len(files))]
-        )
+        is_unique = len(set(files)) == len(files)
+        names = list(files) if is_unique else [str(at) for at in range(len(files))]
     return dict(zip(names, rankers, strict=True))
 
 
@@ -202,5 +153,4 @@ def _write(combiner: Combiner, fitted: dict[str, Any], options: argparse.Namespa
         boosters = [Booster.load(name) for name in options.files]
         save_model(merged(boosters, combiner.weights), options.save)
     if options.plot:
-        axes = combiner.plot()
-        axes.figure.savefig(options.plot, dpi=150)
+        save_plot(combiner.plot(), options.plot)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rustrank.cli.commands._judged import (
-    add_metric_options,
-    evaluations,
-    judging_of,
-    require_files,
-    require_qrels,
-)
-from rustrank.cli.parsing import FILES, METRICS, command
+from rustrank.cli.parsing import FILES, METRICS, add_metric_options
 from rustrank.cli.streams import print_json
 
 if TYPE_CHECKING:
     import argparse
 
+    from rustrank.cli.parsing import Parser
     from rustrank.metrics.comparison import Comparison
 
 _EPILOG = f"""\
@@ -33,38 +27,26 @@ examples:
 """
 
 
-def register(commands: Any) -> None:
-    """Add the command."""
-    parser = command(
-        commands,
-        "compare",
-        "which of two rankings is better?",
-        usage="[options] {DATA A B | --qrels QRELS A B}",
-        epilog=_EPILOG,
-        run=_run,
-        reads=("files", "qrels"),
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="DATA A B, or A B (runs)")
+def register(parser: Parser) -> None:
+    """Add the arguments."""
+    usage = "[options] {DATA A B | --qrels QRELS A B}"
+    parser.define(_run, usage, _EPILOG, reads=("files", "qrels"))
+    add, flag = parser.add, parser.flag
+    add("files", "FILE", "DATA A B, or A B (runs)", nargs="+")
     add_metric_options(parser)
-    parser.add_argument(
-        "--per-query", action="store_true", help="print a line for each metric and query (TSV)"
-    )
-    parser.set_defaults(all_queries=True)
+    flag("--per-query", "print a line for each metric and query (TSV)")
 
 
 def _run(options: argparse.Namespace) -> int:
+    from rustrank.cli.commands._judged import evaluations
     from rustrank.metrics.comparison import Comparison
-    from rustrank.metrics.evaluation import Drawing, warn_of_nothing
+    from rustrank.metrics.evaluation import warn_of_nothing
 
     runs = options.qrels is not None
-    require_qrels(options, "single_precision")
     wanted = "two runs" if runs else "DATA A B, or --qrels QRELS A B"
-    require_files(options, wanted, len(options.files) == (2 if runs else 3))
-    judging = judging_of(options)
-    drawing = Drawing.of(options.resamples, options.seed, options.threads)
+    (a, b), drawing = evaluations(options, wanted, len(options.files) == (2 if runs else 3))
     first, second = options.files[-2:]
     names = (first, second) if first != second else ("a", "b")
-    a, b = evaluations(options, judging, options.files)
     warn_of_nothing(a)
     compared = Comparison.of(a, b, names, drawing, options.level)
     if options.json:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rustrank.cli.parsing import command, offer
 from rustrank.cli.streams import PIPE, path_of
 from rustrank.errors import ParamError
 
 if TYPE_CHECKING:
     import argparse
+
+    from rustrank.cli.parsing import Parser
 
 _EPILOG = """\
 MODEL is a file of rustrank, LightGBM (text), XGBoost (JSON, UBJSON) or CatBoost (JSON).
@@ -34,34 +35,25 @@ _ENDINGS = {
 }
 
 
-def register(commands: Any) -> None:
-    """Add the command."""
-    parser = command(
-        commands,
-        "convert",
-        "a model from or for another library",
-        usage="[options] MODEL OUT",
-        epilog=_EPILOG,
-        run=_run,
-        has_config=False,
-    )
-    parser.add_argument("model", metavar="MODEL", help="a model file of any library")
-    parser.add_argument("out", metavar="OUT", help="where to write it")
-    to = parser.add_argument("--to", metavar="LIBRARY", help=", ".join(_ENDINGS.values()))
-    offer(to, _ENDINGS.values())
+def register(parser: Parser) -> None:
+    """Add the arguments."""
+    parser.define(_run, "[options] MODEL OUT", _EPILOG, has_config=False)
+    add = parser.add
+    add("model", "MODEL", "a model file of any library")
+    add("out", "OUT", "where to write it")
+    libraries = _ENDINGS.values()
+    add("--to", "LIBRARY", ", ".join(libraries), offered=libraries)
 
 
 def _run(options: argparse.Namespace) -> int:
     from rustrank.model.booster import Booster
 
-    library = options.to
+    ending = Path(options.out).suffix
+    library = options.to or _ENDINGS.get(ending)
     if library is None:
-        ending = Path(options.out).suffix
-        library = _ENDINGS.get(ending)
-        if library is None:
-            expected = ", ".join(_ENDINGS)
-            message = f"OUT: got the ending {ending!r}, expected {expected}, or --to LIBRARY"
-            raise ParamError(message, code="to")
+        expected = ", ".join(_ENDINGS)
+        message = f"OUT: got the ending {ending!r}, expected {expected}, or --to LIBRARY"
+        raise ParamError(message, code="to")
     booster = Booster.load(path_of(options.model))
     written = booster.export(library, None if options.out == PIPE else options.out)
     if options.out == PIPE:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rustrank import _rustrank
-from rustrank.cli.inspection import NO_FEATURES, data_inspection, facts_of, model_inspection
-from rustrank.cli.parsing import add_json, add_reading, add_threads, command, reading_of
-from rustrank.cli.streams import PIPE, path_of, print_json
-from rustrank.inputs.scalars import threads
+from rustrank.cli.parsing import READING, reading_of
+from rustrank.cli.streams import PIPE, path_of, print_result
 
 if TYPE_CHECKING:
     import argparse
+
+    from rustrank.cli.parsing import Parser
 
 _EPILOG = """\
 FILE is LETOR or SVMlight text, plain or gzip, or a model of rustrank, LightGBM, XGBoost or CatBoost.
@@ -31,22 +30,12 @@ _DATA = 65
 _STARTS = (b"rustrank model", b"tree", b"{")
 
 
-def register(commands: Any) -> None:
-    """Add the command."""
-    parser = command(
-        commands,
-        "inspect",
-        "what is in a file of data, or of a model?",
-        usage="[options] FILE",
-        epilog=_EPILOG,
-        run=_run,
-        has_config=False,
-    )
-    parser.add_argument("file", metavar="FILE", help="data or a model; - for data from a pipe")
-    parser.add_argument("--features", action="store_true", help="print a line a feature")
-    add_reading(parser)
-    add_json(parser)
-    add_threads(parser)
+def register(parser: Parser) -> None:
+    """Add the arguments."""
+    parser.define(_run, "[options] FILE", _EPILOG, has_config=False)
+    parser.add("file", "FILE", "data or a model; - for data from a pipe")
+    parser.flag("--features", "print a line a feature")
+    parser.share(*READING, "json", "threads")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -61,26 +50,22 @@ def _is_model(name: str) -> bool:
 
 
 def _model(options: argparse.Namespace) -> int:
+    from rustrank.cli.inspection import facts_of, model_inspection
     from rustrank.model.booster import Booster
 
     facts = facts_of(Booster.load(options.file), Path(options.file).stat().st_size)
-    if options.json:
-        print_json({"model": options.file, **facts})
-    else:
-        sys.stdout.write(model_inspection(options.file, facts, options.features) + "\n")
-    return 0
+    text = model_inspection(options.file, facts, options.features)
+    return print_result(options, {"model": options.file, **facts}, text)
 
 
 def _data(options: argparse.Namespace) -> int:
+    from rustrank.cli.inspection import NO_FEATURES, data_inspection
     from rustrank.data.dataset_building import LetorOptions
 
-    num_threads = threads(options.threads, "--threads")
-    how = LetorOptions(**reading_of(options), num_threads=num_threads)
+    how = LetorOptions(**reading_of(options))
     summary = _rustrank.inspect_letor(path_of(options.file), how)
     if summary["rows"] and not summary["features"]:
         summary["findings"].append(NO_FEATURES)
-    if options.json:
-        print_json({"data": options.file, **summary})
-    else:
-        sys.stdout.write(data_inspection(options.file, summary, options.features) + "\n")
+    text = data_inspection(options.file, summary, options.features)
+    print_result(options, {"data": options.file, **summary}, text)
     return 0 if summary["rows"] and not summary["findings"] else _DATA

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rustrank import _rustrank
-from rustrank.cli.parsing import (
-    METRIC_NAMES,
-    METRICS,
-    add_json,
-    add_judging,
-    add_reading,
-    add_threads,
-    command,
-    offer,
-    reading_of,
-)
-from rustrank.cli.streams import PIPE, path_of, print_json, require_place, telling
-from rustrank.errors import DataError, ParamError
-from rustrank.inputs.scalars import gain_of
+from rustrank.cli.parsing import DRAWING, JUDGING, METRICS, READING, listed, passed, reading_of
+from rustrank.cli.streams import PIPE, path_of, print_result
+from rustrank.errors import ParamError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from rustrank.cli.parsing import Parser
 
 _EPILOG = f"""\
 files:
@@ -48,107 +36,60 @@ examples:
 _MOST = 4096
 
 
-def register(commands: Any) -> None:
-    """Add the command."""
-    parser = command(
-        commands,
-        "report",
-        "rankers compared, as one HTML page",
-        usage="[options] DATA RANKER...",
-        epilog=_EPILOG,
-        run=_run,
-        reads=("data", "rankers"),
-    )
-    add = parser.add_argument
-    add("data", metavar="DATA", help="the docs that rankers are judged by")
-    add("rankers", nargs="+", metavar="RANKER", help="a model or scores, perhaps as NAME=FILE")
-    add("--out", default="report.html", metavar="FILE", help="where to write it (report.html)")
-    add("--title", default="Rankers compared", metavar="TEXT", help="the heading of the page")
-    add("--baseline", metavar="NAME", help="what others are compared with (the first ranker)")
-    add(
-        "--examples",
-        type=int,
-        default=5,
-        metavar="N",
-        help="won, and lost, queries looked into (5)",
-    )
-    add("--doc-ids", metavar="FILE", help="what docs are called: a line for each of DATA")
-    add("--feature-names", metavar="FILE", help="what features are called, from 1: a line each")
-    metric = add(
-        "--metric",
-        action="append",
-        metavar="NAME,...",
-        help="metrics; may be repeated; the first decides (ndcg@10,err@10,map,mrr,precision@10)",
-    )
-    offer(metric, METRIC_NAMES)
-    add_judging(parser)
-    add("--level", type=float, default=0.95, metavar="P", help="level of intervals (0.95)")
-    add("--resamples", type=int, default=10_000, metavar="N", help="random replicates (10000)")
-    add("--seed", type=int, default=0, metavar="N", help="seed of the replicates (0)")
-    add_reading(parser)
-    add_threads(parser)
-    add_json(parser)
+def register(parser: Parser) -> None:
+    """Add the arguments."""
+    usage = "[options] DATA RANKER..."
+    parser.define(_run, usage, _EPILOG, reads=("data",), models=("rankers",), writes=("out",))
+    add = parser.add
+    add("data", "DATA", "the docs that rankers are judged by")
+    add("rankers", "RANKER", "a model or scores, perhaps as NAME=FILE", nargs="+")
+    add("--out", "FILE", "where to write it (report.html)", default="report.html")
+    add("--title", "TEXT", "the heading of the page", default="Rankers compared")
+    add("--baseline", "NAME", "what others are compared with (the first ranker)")
+    add("--examples", "N", "won, and lost, queries looked into (5)", type=int, default=5)
+    add("--doc-ids", "FILE", "what docs are called: a line for each of DATA")
+    add("--feature-names", "FILE", "what features are called, from 1: a line each")
+    default = "ndcg@10,err@10,map,mrr,precision@10"
+    parser.add_metrics(f"metrics; may be repeated; the first decides ({default})")
+    parser.share(*JUDGING, *DRAWING, *READING, "threads", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
     from rustrank.reporting.report import METRICS as BY_DEFAULT
     from rustrank.reporting.report import report
 
-    require_place(options.out, options.data)
     # Before a large file is read.
     files = _named(options.rankers)
     if options.baseline is not None and options.baseline not in files:
         message = f"--baseline: got {options.baseline!r}, expected one of {', '.join(files)}"
         raise ParamError(message, code="baseline")
-    rankers = {name: _ranker(file, options.threads) for name, file in files.items()}
     made = report(
-        **_docs(rankers, options),
-        metrics=_listed(options.metric) if options.metric else BY_DEFAULT,
-        baseline=options.baseline,
-        title=options.title,
-        examples=options.examples,
+        **_docs(files, options),
+        metrics=listed(options.metric or BY_DEFAULT),
         doc_ids=_lines(options.doc_ids),
         feature_names=_lines(options.feature_names),
-        gain=gain_of(options.gain),
-        ties=options.ties,
-        empty=options.empty,
-        relevant_from=options.relevant_from,
-        max_label=options.max_label,
-        level=options.level,
-        resamples=options.resamples,
-        seed=options.seed,
-        num_threads=options.threads,
+        **passed(options, "baseline", "title", "examples", *JUDGING, *DRAWING),
     )
+    lines = [compared.statements[0] for compared in made.comparisons.values()]
     if options.out == PIPE:
         sys.stdout.write(made.html)
     else:
         made.save(options.out)
-    stream = telling(options.out)
-    if options.json:
-        summary = {
-            "data": options.data,
-            "out": options.out,
-            "rankers": {name: one.to_dict() for name, one in made.evaluations.items()},
-            "comparisons": [
-                {"a": a, "b": b, "metrics": compared.to_dict()}
-                for (a, b), compared in made.comparisons.items()
-            ],
-        }
-        print_json(summary, stream)
-    else:
-        for compared in made.comparisons.values():
-            stream.write(f"{compared.statements[0]}\n")
-        if options.out != PIPE:
-            stream.write(f"wrote {options.out}\n")
-    return 0
+        lines.append(f"wrote {options.out}")
+    summary = {
+        "data": options.data,
+        "out": options.out,
+        "rankers": {name: one.to_dict() for name, one in made.evaluations.items()},
+        "comparisons": [
+            {"a": a, "b": b, "metrics": compared.to_dict()}
+            for (a, b), compared in made.comparisons.items()
+        ],
+    }
+    return print_result(options, summary, "\n".join(lines))
 
 
 def _lines(file: str | None) -> list[str] | None:
     return None if file is None else Path(file).read_text("utf-8").splitlines()
-
-
-def _listed(given: Sequence[str]) -> list[str]:
-    return [name.strip() for one in given for name in one.split(",")]
 
 
 def _named(given: Sequence[str]) -> dict[str, str]:
@@ -166,24 +107,9 @@ def _named(given: Sequence[str]) -> dict[str, str]:
     return named
 
 
-@dataclass(frozen=True)
-class _Scores:
-    """Scores from a file."""
-
-    path: str
-    values: np.ndarray
-
-
-def _ranker(file: str, num_threads: int | None) -> Any:
-    """Read a model, or scores."""
-    from rustrank.model.booster import Booster
-
-    if file == PIPE or _is_scores(file):
-        return _Scores(file, _rustrank.read_scores(path_of(file), num_threads))
-    return Booster.load(file)
-
-
 def _is_scores(file: str) -> bool:
+    if file == PIPE:
+        return True
     with Path(file).open("rb") as opened:
         start = opened.read(_MOST)
     if start.startswith(b"\x1f\x8b"):
@@ -196,28 +122,29 @@ def _is_scores(file: str) -> bool:
     return True
 
 
-def _docs(rankers: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """Read the data, with features if a ranker needs them."""
+def _docs(files: Mapping[str, str], options: argparse.Namespace) -> dict[str, Any]:
+    """Read the rankers, which are models or scores, and the data, with features if models need them."""
+    import numpy as np
+
+    from rustrank.cli.commands._judged import require_length
     from rustrank.data.dataset_building import LetorOptions
     from rustrank.model.booster import Booster
 
-    path = path_of(options.data)
+    rankers: dict[str, Any] = {
+        name: _rustrank.read_scores(path_of(file), options.threads)
+        if _is_scores(file)
+        else Booster.load(file)
+        for name, file in files.items()
+    }
+    path, X = path_of(options.data), None
     widths = [one.num_raw_features for one in rankers.values() if isinstance(one, Booster)]
-    X = None
     if widths:
-        how = LetorOptions(**reading_of(options), num_threads=options.threads)
-        X, labels, sizes, ids = _rustrank.read_table(path, how)
+        X, labels, sizes, ids = _rustrank.read_table(path, LetorOptions(**reading_of(options)))
         # Features that no line mentions are 0.
         X = np.pad(X, ((0, 0), (0, max(0, max(widths) - X.shape[1]))))
     else:
         labels, sizes, ids = _rustrank.read_labels(path, options.threads)
-    scored = {}
     for name, one in rankers.items():
-        if isinstance(one, _Scores) and len(one.values) != len(labels):
-            message = (
-                f"{one.path} has the wrong length: got {len(one.values)} scores, expected "
-                f"{len(labels)}, one for each doc of {options.data}"
-            )
-            raise DataError(message, code="length", path=one.path)
-        scored[name] = one.values if isinstance(one, _Scores) else one
-    return {"rankers": scored, "y": labels, "X": X, "qid": np.repeat(np.array(ids), sizes)}
+        if not isinstance(one, Booster):
+            require_length(files[name], one, labels, options.data)
+    return {"rankers": rankers, "y": labels, "X": X, "qid": np.repeat(np.array(ids), sizes)}

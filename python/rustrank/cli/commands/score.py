@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rustrank.cli.parsing import add_reading, add_threads, command, reading_of
+from rustrank.cli.parsing import READING, reading_of
 from rustrank.cli.streams import path_of
 
 if TYPE_CHECKING:
     import argparse
+
+    from rustrank.cli.parsing import Parser
 
 _EPILOG = """\
 Prints one score a line, for the lines of DATA in their order. MODEL may be a file of LightGBM, XGBoost
@@ -21,22 +23,13 @@ examples:
 """
 
 
-def register(commands: Any) -> None:
-    """Add the command."""
-    parser = command(
-        commands,
-        "score",
-        "score docs with a model",
-        usage="[options] MODEL DATA",
-        epilog=_EPILOG,
-        run=_run,
-        reads=("model", "data"),
-        has_config=False,
-    )
-    parser.add_argument("model", metavar="MODEL", help="a model file")
-    parser.add_argument("data", metavar="DATA", help="LETOR or SVMlight text, plain or gzip")
-    add_reading(parser)
-    add_threads(parser)
+def register(parser: Parser) -> None:
+    """Add the arguments."""
+    usage = "[options] MODEL DATA"
+    parser.define(_run, usage, _EPILOG, reads=("model", "data"), has_config=False)
+    parser.add("model", "MODEL", "a model file")
+    parser.add("data", "DATA", "LETOR or SVMlight text, plain or gzip")
+    parser.share(*READING, "threads")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -44,9 +37,7 @@ def _run(options: argparse.Namespace) -> int:
     from rustrank.model.booster import Booster
 
     booster = Booster.load(path_of(options.model))
-    dataset = Dataset.from_letor(
-        path_of(options.data), like=booster, num_threads=options.threads, **reading_of(options)
-    )
+    dataset = Dataset.from_letor(path_of(options.data), like=booster, **reading_of(options))
     scores = booster.score(dataset, num_threads=options.threads)
     sys.stdout.writelines(f"{score!r}\n" for score in scores.tolist())
     return 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rustrank.cli.parsing import add_json, add_progress, command
-from rustrank.cli.streams import print_json
+from rustrank.cli.streams import print_result
 
 if TYPE_CHECKING:
     import argparse
+
+    from rustrank.cli.parsing import Parser
 
 _EPILOG = """\
 The lines of a query stay together, and files get about as many docs each. DIRECTORY/manifest.json
@@ -21,44 +21,27 @@ examples:
 """
 
 
-def register(commands: Any) -> None:
-    """Add the command."""
-    parser = command(
-        commands,
-        "shard",
-        "split a data set by queries, for several workers",
-        usage="[options] DATA DIRECTORY",
-        epilog=_EPILOG,
-        run=_run,
-    )
-    add = parser.add_argument
-    add("data", metavar="DATA", help="LETOR or SVMlight text, plain or gzip; or a Parquet file")
-    add("directory", metavar="DIRECTORY", help="where to")
-    add("--shards", type=int, required=True, metavar="N", help="how many files")
-    add("--by-query", action="store_true", help="what is always done: queries are never split")
-    add("--label", default="label", metavar="NAME", help="of Parquet: the column (label)")
-    add("--qid", default="qid", metavar="NAME", help="of Parquet: the column (qid)")
-    add("--compress", action="store_true", help="write text as gzip")
-    add("--overwrite", action="store_true", help="replace shards that are there")
-    add_progress(parser)
-    add_json(parser)
+def register(parser: Parser) -> None:
+    """Add the arguments."""
+    parser.define(_run, "[options] DATA DIRECTORY", _EPILOG)
+    add, flag = parser.add, parser.flag
+    add("data", "DATA", "LETOR or SVMlight text, plain or gzip; or a Parquet file")
+    add("directory", "DIRECTORY", "where to")
+    add("--shards", "N", "how many files", type=int, required=True)
+    flag("--by-query", "what is always done: queries are never split")
+    add("--label", "NAME", "of Parquet: the column (label)", default="label")
+    add("--qid", "NAME", "of Parquet: the column (qid)", default="qid")
+    flag("--compress", "write text as gzip")
+    flag("--overwrite", "replace shards that are there")
+    parser.share("progress", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
     from rustrank.distributed.shards import shard
 
-    made = shard(
-        options.data,
-        options.directory,
-        shards=options.shards,
-        label=options.label,
-        qid=options.qid,
-        compress=options.compress,
-        overwrite=options.overwrite,
-        progress=None if options.progress else False,
-    )
-    if options.json:
-        print_json({"docs": made.num_docs, "queries": made.num_queries, "skew": made.skew})
-    else:
-        sys.stdout.write(f"{made}\n")
-    return 0
+    names = ("shards", "label", "qid", "compress", "overwrite")
+    given = {name: getattr(options, name) for name in names}
+    progress = None if options.progress else False
+    made = shard(options.data, options.directory, progress=progress, **given)
+    plain = {"docs": made.num_docs, "queries": made.num_queries, "skew": made.skew}
+    return print_result(options, plain, made)

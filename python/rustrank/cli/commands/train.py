@@ -5,17 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.parsing import (
-    METRIC_NAMES,
-    add_json,
-    add_progress,
-    add_reading,
-    add_threads,
-    command,
-    offer,
-    reading_of,
-)
-from rustrank.cli.streams import path_of, print_json, require_place, save_model, telling
+from rustrank.cli.parsing import OFFERED, READING, listed, offer, passed, reading_of
+from rustrank.cli.streams import path_of, print_result, save_model
 from rustrank.errors import ParamError
 from rustrank.formatting import number, text_table
 from rustrank.inputs.scalars import gain_of
@@ -23,6 +14,7 @@ from rustrank.inputs.scalars import gain_of
 if TYPE_CHECKING:
     import argparse
 
+    from rustrank.cli.parsing import Parser
     from rustrank.model.booster import Booster
     from rustrank.parameters.schema import Parameter
 
@@ -63,34 +55,26 @@ _OTHERWISE = (
 _KINDS = {"early_stopping": "int"}
 
 
-def register(commands: Any) -> None:
-    """Add the command."""
-    parser = command(
-        commands,
-        "train",
-        "train a ranker",
-        usage="[options] DATA MODEL",
-        epilog=_EPILOG,
-        run=_run,
-        reads=("data", "valid", "base"),
-    )
-    add = parser.add_argument
-    add("data", metavar="DATA", help="the training set: LETOR or SVMlight text, plain or gzip")
-    add("model", metavar="MODEL", help="where to save the model")
-    add("--valid", action="append", metavar="DATA", help="a validation set; may be repeated")
-    add(
-        "--query-ranks",
-        action="store_true",
-        help="rank values within queries, as features of their own",
-    )
-    add("--resume", action="store_true", help="go on from --checkpoint, if that file exists")
-    add_reading(parser)
-    add_progress(parser)
-    add_threads(parser)
-    add_json(parser)
+def register(parser: Parser) -> None:
+    """Add the arguments."""
+    reads, writes = ("data", "valid"), ("model", "checkpoint")
+    usage = "[options] DATA MODEL"
+    parser.define(_run, usage, _EPILOG, reads=reads, models=("base",), writes=writes)
+    add, flag = parser.add, parser.flag
+    add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip")
+    add("model", "MODEL", "where to save the model")
+    add("--valid", "DATA", "a validation set; may be repeated", action="append")
+    flag("--query-ranks", "rank values within queries, as features of their own")
+    flag("--resume", "go on from --checkpoint, if that file exists")
+    parser.share(*READING, "progress", "threads", "json")
     group = parser.add_argument_group("parameters of rustrank.train")
-    for parameter in _parameters():
-        _add_parameter(group, parameter)
+    for one in _parameters():
+        shown = "none" if one.default is None else str(one.default)
+        values = f": {', '.join(one.choices)}" if one.choices else ""
+        values += f"; {one.within}" if one.within else ""
+        text = f"{one.summary}{values} ({shown})".replace("%", "%%")
+        action = group.add_argument(f"--{one.name.replace('_', '-')}", help=text, metavar="X")
+        offer(action, OFFERED.get(one.name, one.choices))
 
 
 def _parameters() -> list[Parameter]:
@@ -100,97 +84,48 @@ def _parameters() -> list[Parameter]:
     return [one for one in TRAININGS["train"].values() if one.name not in _OTHERWISE]
 
 
-def _add_parameter(group: Any, one: Parameter) -> None:
-    shown = "none" if one.default is None else str(one.default)
-    values = f": {', '.join(one.choices)}" if one.choices else ""
-    values += f"; {one.within}" if one.within else ""
-    text = f"{one.summary}{values} ({shown})".replace("%", "%%")
-    action = group.add_argument(
-        f"--{one.name.replace('_', '-')}", default=None, help=text, metavar="X"
-    )
-    offered = {"metric": METRIC_NAMES, "gain": ("exp2", "linear")}
-    offer(action, offered.get(one.name, one.choices))
-
-
 def _run(options: argparse.Namespace) -> int:
-    for output in (options.model, options.checkpoint):
-        require_place(output, options.data, *(options.valid or ()))
-    summary = _trained(options)
-    if not summary:
-        return 0
-    stream = telling(options.model)
-    if options.json:
-        print_json(summary, stream)
-    else:
-        stream.write(f"{_table_of(summary)}\n")
-    return 0
-
-
-def _trained(options: argparse.Namespace) -> dict[str, Any]:
-    """Train and save; return a summary of it."""
-    from rustrank.data.dataset import Dataset
-    from rustrank.distributed.mpi import launched_world_size
-    from rustrank.training.train import train
-
-    given = _given(options)
-    if given.get("workers") is not None or launched_world_size() is not None:
-        return _trained_together(options, given)
-    reading: dict[str, Any] = {
-        **reading_of(options),
-        "num_threads": options.threads,
-        "progress": None if options.progress else False,
-    }
-    dataset = Dataset.from_letor(path_of(options.data), query_ranks=options.query_ranks, **reading)
-    valid = {
-        name: Dataset.from_letor(path_of(name), like=dataset, **reading)
-        for name in options.valid or ()
-    }
-    booster = train(
-        dataset,
-        valid=valid,
-        progress=options.progress,
-        resume=options.resume,
-        num_threads=options.threads,
-        **given,
-    )
-    save_model(booster, options.model)
-    return _told(options, booster)
-
-
-def _trained_together(options: argparse.Namespace, given: dict[str, Any]) -> dict[str, Any]:
-    """Train on several workers, which are started here, or of which this is one."""
     from rustrank.distributed import mpi
     from rustrank.training.train import train
 
-    if options.query_ranks:
-        message = "--query-ranks: not with several workers, which have parts of the data"
-        raise ParamError(message, code="query_ranks")
-    if options.zero_based:
-        message = "--zero-based: not with several workers: rustrank shard writes parts that are not"
-        raise ParamError(message, code="zero_based")
-    booster = train(
-        options.data,
-        valid={name: name for name in options.valid or ()} or None,
-        progress=options.progress,
-        resume=options.resume,
-        num_threads=options.threads,
-        **given,
-    )
-    if mpi.launched_world_size() is not None and mpi.world().rank > 0:
-        return {}
+    given = _given(options)
+    launched = mpi.launched_world_size() is not None
+    of_data = _shards if given.get("workers") is not None or launched else _datasets
+    data, valid = of_data(options)
+    booster = train(data, valid=valid, **passed(options, "progress", "resume"), **given)
+    if launched and mpi.world().rank > 0:
+        return 0
     save_model(booster, options.model)
-    return _told(options, booster)
-
-
-def _told(options: argparse.Namespace, booster: Booster) -> dict[str, Any]:
-    """Return a summary of a training."""
-    return {
+    summary = {
         "model": options.model,
         "num_trees": booster.num_trees,
         "rounds": booster.all_rounds.num_rounds,
         "best_round": booster.best_round,
         "valid": _values(booster),
     }
+    return print_result(options, summary, _table_of(summary))
+
+
+def _datasets(options: argparse.Namespace) -> tuple[Any, Any]:
+    """Read the training set and the validation sets."""
+    from rustrank.data.dataset import Dataset
+
+    how = {**reading_of(options), "progress": None if options.progress else False}
+    path = path_of(options.data)
+    dataset = Dataset.from_letor(path, query_ranks=options.query_ranks, **how)
+    files = options.valid or ()
+    return dataset, {name: Dataset.from_letor(path_of(name), like=dataset, **how) for name in files}
+
+
+def _shards(options: argparse.Namespace) -> tuple[Any, Any]:
+    """Return the names of the files, which several workers read, of which this may be one."""
+    if options.query_ranks:
+        message = "--query-ranks: not with several workers, which have parts of the data"
+        raise ParamError(message, code="query_ranks")
+    if options.zero_based:
+        message = "--zero-based: not with several workers: rustrank shard writes parts that are not"
+        raise ParamError(message, code="zero_based")
+    return options.data, {name: name for name in options.valid or ()} or None
 
 
 def _values(booster: Booster) -> dict[str, dict[str, float]]:
@@ -225,15 +160,12 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of `train` that are among the arguments."""
     from rustrank.model.booster import Booster
 
-    given: dict[str, Any] = {}
-    for one in _parameters():
-        text = getattr(options, one.name)
-        if text is not None:
-            given[one.name] = _value(one, text)
+    texts = [(one, getattr(options, one.name)) for one in _parameters()]
+    given = {one.name: _value(one, text) for one, text in texts if text is not None}
     if "base" in given:
         given["base"] = Booster.load(path_of(given["base"]))
     if isinstance(given.get("metric"), str):
-        given["metric"] = [name.strip() for name in given["metric"].split(",")]
+        given["metric"] = listed(given["metric"])
     if isinstance(given.get("gain"), str) and given["gain"][:1].isdigit():
         given["gain"] = gain_of(given["gain"])
     return given

@@ -7,31 +7,19 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
-from rustrank.cli.parsing import (
-    METRIC_NAMES,
-    add_json,
-    add_progress,
-    add_reading,
-    add_threads,
-    command,
-    offer,
-    reading_of,
-    suggestion,
-)
-from rustrank.cli.streams import path_of, print_json, require_place, save_model, telling
+from rustrank.cli.parsing import READING, passed, reading_of, suggestion
+from rustrank.cli.streams import path_of, print_result, save_model, save_plot
 from rustrank.errors import ParamError, UnknownNameError
-from rustrank.inputs.scalars import gain_of
 
 if TYPE_CHECKING:
     import argparse
 
-_LEARNERS = (
-    *(estimator for _, estimator, _ in objectives()),
-    "LambdaRank",
-    "RankNet",
-    "LambdaBoost",
-)
-_RANKERS = {name.lower(): name for name in _LEARNERS}
+    from rustrank.cli.parsing import Parser
+
+_LEARNERS = [estimator for _, estimator, _ in objectives()]
+_RANKERS = {name.lower(): name for name in [*_LEARNERS, "LambdaRank", "RankNet", "LambdaBoost"]}
+_METHODS = ("grid", "random", "optuna")
+_SPACES = ("lambdamart", "lambdarank", "lambdamart-2010", "lambdarank-2010")
 _EPILOG = f"""\
 Tries settings of a ranker, judges each on queries that it has not seen, by folds of DATA or by --valid, and
 saves a ranker with the best. With --records, a sweep that was interrupted goes on from there.
@@ -54,95 +42,47 @@ examples:
 _RANGE = re.compile(r"(.+?)\.\.(.+?)(:log)?")
 
 
-def register(commands: Any) -> None:
-    """Add the command."""
-    parser = command(
-        commands,
-        "tune",
-        "try options of a ranker",
-        usage="[options] DATA MODEL",
-        epilog=_EPILOG,
-        run=_run,
-        reads=("data", "valid"),
-    )
-    add = parser.add_argument
-    add("data", metavar="DATA", help="the training set: LETOR or SVMlight text, plain or gzip")
-    add("model", metavar="MODEL", help="where to save the ranker with the best setting")
-    add("--valid", metavar="DATA", help="what settings are judged by, instead of folds")
-    ranker = add(
-        "--ranker", default="lambdamart", metavar="NAME", help="what is tuned (lambdamart)"
-    )
-    space = add("--space", metavar="NAME", help="a space by its name (lambdamart, without --try)")
-    add("--try", action="append", metavar="NAME=...", help="what to try; may be repeated")
-    add("--set", action="append", metavar="NAME=X", help="an option that stays; may be repeated")
-    method = add("--method", metavar="NAME", help="grid, random or optuna (grid if it is finite)")
-    add("--trials", type=int, metavar="N", help="how many settings (50, or all of a grid)")
-    add("--folds", type=int, default=5, metavar="N", help="folds of DATA to judge by (5)")
-    metric = add("--metric", default="ndcg@10", metavar="NAME", help="what to maximise (ndcg@10)")
-    add("--records", metavar="FILE", help="where each value is written at once")
-    gain = add(
-        "--gain", default="exp2", metavar="GAIN", help="exp2, linear or a table such as 0,1,3,7"
-    )
-    add("--max-label", type=float, metavar="L", help="top of ERR's label scale (the largest label)")
-    add("--seed", type=int, default=0, metavar="N", help="seed of everything random (0)")
-    add("--jobs", type=int, metavar="N", help="settings to try at once (as many as cores)")
-    add("--plot", metavar="FILE", help="draw values (png, svg, pdf); needs matplotlib")
-    add_reading(parser)
-    add_progress(parser)
-    add_threads(parser)
-    add_json(parser)
-    offer(ranker, _RANKERS)
-    offer(method, ("grid", "random", "optuna"))
-    offer(metric, METRIC_NAMES)
-    offer(gain, ("exp2", "linear"))
-    offer(space, ("lambdamart", "lambdarank", "lambdamart-2010", "lambdarank-2010"))
+def register(parser: Parser) -> None:
+    """Add the arguments."""
+    writes = ("model", "plot", "records")
+    parser.define(_run, "[options] DATA MODEL", _EPILOG, reads=("data", "valid"), writes=writes)
+    add = parser.add
+    add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip")
+    add("model", "MODEL", "where to save the ranker with the best setting")
+    add("--valid", "DATA", "what settings are judged by, instead of folds")
+    add("--ranker", "NAME", "what is tuned (lambdamart)", default="lambdamart", offered=_RANKERS)
+    add("--space", "NAME", "a space by its name (lambdamart, without --try)", offered=_SPACES)
+    add("--try", "NAME=...", "what to try; may be repeated", action="append")
+    add("--set", "NAME=X", "an option that stays; may be repeated", action="append")
+    add("--method", "NAME", "grid, random or optuna (grid if it is finite)", offered=_METHODS)
+    add("--trials", "N", "how many settings (50, or all of a grid)", type=int)
+    add("--folds", "N", "folds of DATA to judge by (5)", type=int, default=5)
+    add("--metric")
+    add("--records", "FILE", "where each value is written at once")
+    parser.share("gain", "max-label")
+    add("--seed", text="seed of everything random (0)")
+    add("--jobs", "N", "settings to try at once (as many as cores)", type=int)
+    add("--plot", "FILE", "draw values (png, svg, pdf); needs matplotlib")
+    parser.share(*READING, "progress", "threads", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
-    for output in (options.model, options.plot, options.records):
-        require_place(output, options.data, options.valid)
-    found = _tuned(options)
-    save_model(found.booster, options.model)
-    if options.plot:
-        found.plot()[0].figure.savefig(options.plot, dpi=150)
-    stream = telling(options.model)
-    if options.json:
-        print_json(found.to_dict(), stream)
-    else:
-        stream.write(f"{found}\n")
-    return 0
-
-
-def _tuned(options: argparse.Namespace) -> Any:
-    """Run the tuning."""
     from rustrank.datasets import read_letor
     from rustrank.selection.tuning import tune
 
-    gain = gain_of(options.gain)
-    ranker = _ranker(options, gain)
-    space = _space(options)
-    reading = {"num_threads": options.threads, **reading_of(options)}
+    search = ("method", "trials", "folds", "records")
+    given = passed(options, *search, "metric", "gain", "max_label", "seed", "progress")
+    ranker, space = _ranker(options, given["gain"]), _space(options)
+    reading = reading_of(options)
     docs = read_letor(path_of(options.data), **reading)
     valid = None
     if options.valid is not None:
         valid = read_letor(path_of(options.valid), **reading)
-    return tune(
-        ranker,
-        docs,
-        space,
-        method=options.method,
-        trials=options.trials,
-        valid=valid,
-        folds=options.folds,
-        metric=options.metric,
-        records=options.records,
-        seed=options.seed,
-        gain=gain,
-        max_label=options.max_label,
-        progress=options.progress,
-        n_jobs=options.jobs,
-        num_threads=options.threads,
-    )
+    found = tune(ranker, docs, space, valid=valid, n_jobs=options.jobs, **given)
+    save_model(found.booster, options.model)
+    if options.plot:
+        save_plot(found.plot()[0], options.plot)
+    return print_result(options, found.to_dict(), found)
 
 
 def _ranker(options: argparse.Namespace, gain: Any) -> Any:
@@ -150,8 +90,7 @@ def _ranker(options: argparse.Namespace, gain: Any) -> Any:
 
     if options.ranker not in _RANKERS:
         hint = suggestion(options.ranker, _RANKERS) or f", expected one of {', '.join(_RANKERS)}"
-        message = f"--ranker: got {options.ranker!r}{hint}"
-        raise UnknownNameError(message, code="ranker")
+        raise UnknownNameError(f"--ranker: got {options.ranker!r}{hint}", code="ranker")
     fixed = dict(_split("--set", one) for one in options.set or ())
     options_of_ranker = {"metric": options.metric, "gain": gain, "random_state": options.seed}
     ranker = getattr(rustrank, _RANKERS[options.ranker])(**options_of_ranker)
@@ -182,8 +121,7 @@ def _space(options: argparse.Namespace) -> Any:
 def _split(option: str, given: str) -> tuple[str, str]:
     name, sign, text = given.partition("=")
     if not sign or not text:
-        message = f"{option}: got {given!r}, expected NAME=..."
-        raise ParamError(message, code=option.strip("-"))
+        raise ParamError(f"{option}: got {given!r}, expected NAME=...", code=option.strip("-"))
     return name.strip().replace("-", "_"), text.strip()
 
 

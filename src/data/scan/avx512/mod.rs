@@ -14,17 +14,17 @@
 
 mod numbers;
 
-use self::numbers::{COUNTING, Places, lanes, load_4, load_16};
+use self::numbers::{COUNTING, Places};
 use super::{BLOCK, CellSink, EXPECTED, EXPECTED_INDICES, last_bytes};
 use crate::binning::nearest;
 use crate::data::number;
 use crate::simd::Level;
+use bytemuck::cast;
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_castps_si128, _mm_cmplt_epu32_mask, _mm_loadu_si128,
-    _mm_set1_epi32, _mm_sub_epi32, _mm256_and_si256, _mm256_cmpneq_epu64_mask, _mm256_loadu_si256,
-    _mm256_set_epi64x, _mm512_add_epi32, _mm512_alignr_epi64, _mm512_castsi512_si128,
-    _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8,
-    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_storeu_si512,
+    __m128i, __m512i, _mm_cmplt_epu32_mask, _mm_loadu_si128, _mm_set1_epi32, _mm_sub_epi32,
+    _mm256_and_si256, _mm256_cmpneq_epu64_mask, _mm256_set_epi64x, _mm512_add_epi32,
+    _mm512_alignr_epi64, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi32,
+    _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_set1_epi32,
 };
 use std::ops::RangeInclusive;
 
@@ -163,7 +163,7 @@ impl TokenWindow {
             && let Some(rest) = line.get(base..)
         {
             let whole = rest.first_chunk::<BLOCK>();
-            let text = whole.map_or_else(|| padded(rest), |block| load_64(block));
+            let text: __m512i = whole.map_or_else(|| cast(padded(rest)), |block| cast(*block));
             let within = if whole.is_some() { u64::MAX } else { u64::MAX >> (63 - rest.len()) };
             let is = |byte: u8| _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(byte.cast_signed()));
             let blank = (is(b' ') | is(b'\t')) & within;
@@ -221,12 +221,12 @@ impl TokenWindow {
             let words = words.map(u64::cast_signed);
             let words = _mm256_set_epi64x(words[3], words[2], words[1], words[0]);
             let others =
-                _mm256_cmpneq_epu64_mask(_mm256_and_si256(words, load_4x8(masks)), load_4x8(texts));
+                _mm256_cmpneq_epu64_mask(_mm256_and_si256(words, cast(*masks)), cast(*texts));
             let one = _mm_set1_epi32(1);
-            let lengths = _mm_sub_epi32(_mm_sub_epi32(load_4(ends), load_4(colons)), one);
+            let lengths = _mm_sub_epi32(_mm_sub_epi32(cast(*ends), cast(*colons)), one);
             let fits = _mm_cmplt_epu32_mask(_mm_sub_epi32(lengths, one), _mm_set1_epi32(15));
             let (read, no_value) = numbers::values(text, lengths);
-            *values = lanes(_mm_castps_si128(read));
+            *values = cast(read);
             // A branch, so that the next cells need not wait for the check of these.
             if no_value != 0 || others != 0 || fits != 15 {
                 let expected = others.trailing_zeros();
@@ -277,13 +277,12 @@ impl TokenWindow {
                     )
                 }
             } else {
-                let text = |end| load_16(&before::<16>(line, end));
+                let text = |end| cast(before::<16>(line, end));
                 let word = |colon| u64::from_le_bytes(before(line, colon));
                 (ends.map(text), colons.map(word))
             };
             let starts = blanks.first_chunk().unwrap_or(ends);
-            let places =
-                Places { blanks: load_4(starts), colons: load_4(colons), ends: load_4(ends) };
+            let places = Places { blanks: cast(*starts), colons: cast(*colons), ends: cast(*ends) };
             let usual;
             (*indices, *values, usual) = places.read(texts, words, next, highest);
             next = indices[LANES - 1].wrapping_add(1);
@@ -327,12 +326,12 @@ impl TokenWindow {
 fn write_places(to: &mut [u32], mask: u64, base: usize) -> usize {
     let count = mask.count_ones() as usize;
     let base = _mm512_set1_epi32((base as u32).cast_signed());
-    let mut packed = _mm512_maskz_compress_epi8(mask, load_64(&COUNTING));
+    let mut packed = _mm512_maskz_compress_epi8(mask, cast(COUNTING));
     let mut written = 0;
     loop {
         let places = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(packed));
-        if let Some(slot) = to[written..].first_chunk_mut() {
-            store_16(slot, _mm512_add_epi32(base, places));
+        if let Some(slot) = to[written..].first_chunk_mut::<16>() {
+            *slot = cast(_mm512_add_epi32(base, places));
         }
         written += 16;
         if written >= count {
@@ -361,19 +360,10 @@ fn before<const N: usize>(line: &[u8], end: u32) -> [u8; N] {
 }
 
 /// The rest of a line, padded with blanks.
-#[target_feature(enable = "avx512f,avx512bw")]
-#[inline]
-fn padded(rest: &[u8]) -> __m512i {
+fn padded(rest: &[u8]) -> [u8; BLOCK] {
     let mut block = [b' '; BLOCK];
     block[..rest.len()].copy_from_slice(rest);
-    load_64(&block)
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn load_64(bytes: &[u8; 64]) -> __m512i {
-    // SAFETY: the unaligned load reads these 64 bytes.
-    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+    block
 }
 
 /// The sixteen bytes before a place.
@@ -397,18 +387,4 @@ unsafe fn word_before(line: &[u8], end: u32) -> u64 {
     debug_assert!((8..=line.len()).contains(&(end as usize)));
     // SAFETY: the read takes the eight bytes before `end`, which are within the line.
     unsafe { line.as_ptr().add(end as usize).sub(8).cast::<u64>().read_unaligned() }
-}
-
-#[target_feature(enable = "avx512f,avx512vl")]
-#[inline]
-fn load_4x8(four: &[u64; LANES]) -> __m256i {
-    // SAFETY: four `u64` are the 32 bytes that the unaligned load reads.
-    unsafe { _mm256_loadu_si256(four.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store_16(to: &mut [u32; 16], places: __m512i) {
-    // SAFETY: sixteen `u32` are the 64 bytes that the unaligned store writes.
-    unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), places) }
 }

@@ -1,25 +1,24 @@
 //! Parses four indices and four values at once, each in the lanes of a vector.
 //!
 //! The steps of a value are those of the AVX2 kernel, except that the digits after the point move onto it.
-#![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::LANES;
+use bytemuck::cast;
 use std::arch::x86_64::{
-    __m128, __m128i, __m256d, __m512i, _mm_alignr_epi8, _mm_castps_si128, _mm_cmpeq_epi16,
-    _mm_cmpgt_epi32_mask, _mm_cmple_epi32_mask, _mm_cmplt_epu32_mask, _mm_cvtsi64_si128,
-    _mm_cvtsi128_si64, _mm_loadu_si128, _mm_mask_sub_ps, _mm_popcnt_epi16, _mm_set1_epi32,
-    _mm_setzero_ps, _mm_setzero_si128, _mm_storeu_si128, _mm_sub_epi32, _mm_test_epi16_mask,
-    _mm256_add_epi64, _mm256_castsi128_si256, _mm256_cmpgt_epu8_mask, _mm256_cvtepi64_epi32,
-    _mm256_cvtepi64_pd, _mm256_cvtepu32_epi64, _mm256_cvtpd_ps, _mm256_div_pd,
-    _mm256_inserti128_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_mul_epu32,
-    _mm256_set_epi64x, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_epi64x,
-    _mm256_slli_epi64, _mm256_sllv_epi64, _mm256_srli_epi64, _mm256_srlv_epi64, _mm256_sub_epi8,
-    _mm256_sub_epi64, _mm512_add_epi8, _mm512_broadcast_i32x4, _mm512_bsrli_epi128,
-    _mm512_castpd512_pd256, _mm512_castsi256_si512, _mm512_cmpeq_epi8_mask, _mm512_cmpgt_epu8_mask,
-    _mm512_cmple_epu8_mask, _mm512_cvtepi32_epi16, _mm512_cvtepu16_epi64, _mm512_inserti64x4,
-    _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_mask_blend_epi8, _mm512_maskz_mov_epi8,
-    _mm512_permutex2var_pd, _mm512_set_epi32, _mm512_set_pd, _mm512_set1_epi8, _mm512_set1_epi16,
-    _mm512_set1_epi32, _mm512_shuffle_epi8, _mm512_sub_epi8,
+    __m128, __m128i, __m256d, __m512i, _mm_alignr_epi8, _mm_cmpeq_epi16, _mm_cmpgt_epi32_mask,
+    _mm_cmple_epi32_mask, _mm_cmplt_epu32_mask, _mm_cvtsi64_si128, _mm_cvtsi128_si64,
+    _mm_mask_sub_ps, _mm_popcnt_epi16, _mm_set1_epi32, _mm_setzero_ps, _mm_setzero_si128,
+    _mm_sub_epi32, _mm_test_epi16_mask, _mm256_add_epi64, _mm256_castsi128_si256,
+    _mm256_cmpgt_epu8_mask, _mm256_cvtepi64_epi32, _mm256_cvtepi64_pd, _mm256_cvtepu32_epi64,
+    _mm256_cvtpd_ps, _mm256_div_pd, _mm256_inserti128_si256, _mm256_madd_epi16,
+    _mm256_maddubs_epi16, _mm256_mul_epu32, _mm256_set_epi64x, _mm256_set1_epi8, _mm256_set1_epi16,
+    _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_slli_epi64, _mm256_sllv_epi64, _mm256_srli_epi64,
+    _mm256_srlv_epi64, _mm256_sub_epi8, _mm256_sub_epi64, _mm512_add_epi8, _mm512_broadcast_i32x4,
+    _mm512_bsrli_epi128, _mm512_castpd512_pd256, _mm512_castsi256_si512, _mm512_cmpeq_epi8_mask,
+    _mm512_cmpgt_epu8_mask, _mm512_cmple_epu8_mask, _mm512_cvtepi32_epi16, _mm512_cvtepu16_epi64,
+    _mm512_inserti64x4, _mm512_madd_epi16, _mm512_maddubs_epi16, _mm512_mask_blend_epi8,
+    _mm512_maskz_mov_epi8, _mm512_permutex2var_pd, _mm512_set_epi32, _mm512_set_pd,
+    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_shuffle_epi8, _mm512_sub_epi8,
 };
 
 /// The places of some cells: index `i` in `blanks[i] + 1..colons[i]`, value in `colons[i] + 1..ends[i]`.
@@ -60,7 +59,7 @@ impl Places {
             .trailing_ones()
             .min(no_index.trailing_zeros() / 8)
             .min(no_value.trailing_zeros() / 16);
-        (lanes(indices), lanes(_mm_castps_si128(values)), usual as usize)
+        (cast(indices), cast(values), usual as usize)
     }
 }
 
@@ -140,7 +139,7 @@ fn last_of_16(lengths: __m128i) -> u64 {
         0,
     );
     let lengths = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(lengths), first_bytes);
-    let places = _mm512_broadcast_i32x4(load_16(COUNTING.first_chunk().unwrap_or(&[0; 16])));
+    let places = _mm512_broadcast_i32x4(cast(*COUNTING.first_chunk::<16>().unwrap_or(&[0; 16])));
     _mm512_cmpgt_epu8_mask(_mm512_add_epi8(places, lengths), _mm512_set1_epi8(15))
 }
 
@@ -190,27 +189,3 @@ pub(super) static COUNTING: [u8; 64] = {
     }
     bytes
 };
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-pub(super) fn load_16(bytes: &[u8; 16]) -> __m128i {
-    // SAFETY: the unaligned load reads these 16 bytes.
-    unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-pub(super) fn load_4(four: &[u32; LANES]) -> __m128i {
-    // SAFETY: four `u32` are the 16 bytes that the unaligned load reads.
-    unsafe { _mm_loadu_si128(four.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-pub(super) fn lanes<T: bytemuck::Pod>(vector: __m128i) -> [T; LANES] {
-    const { assert!(size_of::<T>() == 4) }
-    let mut lanes = [T::zeroed(); LANES];
-    // SAFETY: four numbers of 4 bytes, plain data, are the 16 that the unaligned store writes.
-    unsafe { _mm_storeu_si128(lanes.as_mut_ptr().cast(), vector) }
-    lanes
-}

@@ -2,7 +2,7 @@
 
 use super::super::super::normalisation::Normalisation;
 use super::super::super::parts::{CellType, Forest, Set};
-use super::super::super::tree::{Child, Leaf, Split, Tree};
+use super::super::super::tree::{Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
 use super::super::arrange::{ForeignNode, arrange};
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
@@ -21,11 +21,12 @@ pub fn read(text: &str) -> Result<Model> {
         }
     }
     let last: u32 = header.number("max_feature_idx")?;
-    if last >= SETS {
+    // Numbers of sets come after those of features.
+    if last >= 1 << 31 {
         return Err(header.fault("max_feature_idx", &last.to_string()));
     }
     let features = last as usize + 1;
-    let mut reading = LightgbmReader::default();
+    let mut reading = LightgbmReader { features: last + 1, ..LightgbmReader::default() };
     let mut ended = false;
     for (number, section) in sections.enumerate() {
         if ended {
@@ -34,8 +35,7 @@ pub fn read(text: &str) -> Result<Model> {
         let (section, rest) = section.split_once("\nend of trees").unwrap_or((section, ""));
         ended = !rest.is_empty();
         // What stands before the first line end is the tree's number.
-        let section = Section::new(Some(number), section);
-        let tree = reading.tree(&section)?;
+        let tree = reading.tree(&Section::new(Some(number), section))?;
         reading.trees.push(tree);
     }
     if !ended && !text.contains("\nend of trees") {
@@ -52,7 +52,7 @@ pub fn read(text: &str) -> Result<Model> {
         model.set_attribute("objective", objective);
     }
     model.set_attribute("source", "LightGBM");
-    model.add(reading.finish(features, averages)?)?;
+    model.add(reading.finish(averages)?)?;
     Ok(model)
 }
 
@@ -119,6 +119,7 @@ impl<'a> Section<'a> {
 /// Forests read so far.
 #[derive(Default)]
 struct LightgbmReader {
+    features: u32,
     trees: Vec<Tree>,
     sets: Vec<Set>,
     /// What is missing in each feature.
@@ -139,8 +140,7 @@ impl LightgbmReader {
         let leaves: usize = section.number("num_leaves")?;
         let values = section.numbers::<f64>("leaf_value", leaves)?;
         if leaves <= 1 {
-            let value = values.first().copied().unwrap_or_default();
-            return Ok(Tree::new(vec![], vec![Leaf { value, cover: 0.0, docs: 0 }]));
+            return Ok(Tree::constant(values.first().copied().unwrap_or_default()));
         }
         let covers = section.statistics("leaf_weight", leaves)?;
         let docs = section.statistics("leaf_count", leaves)?;
@@ -155,13 +155,13 @@ impl LightgbmReader {
             if at < 0 {
                 let leaf = usize::try_from(-1 - at).ok().filter(|&leaf| leaf < leaves);
                 let leaf = leaf.ok_or_else(beyond)?;
-                let (value, cover) = (values[leaf], covers[leaf]);
-                return Ok(ForeignNode::Leaf(Leaf { value, cover, docs: docs[leaf] as u64 }));
+                let (value, cover, docs) = (values[leaf], covers[leaf], docs[leaf] as u64);
+                return Ok(ForeignNode::Leaf(Leaf { value, cover, docs }));
             }
             let split = usize::try_from(at).ok().filter(|&split| split + 1 < leaves);
             let split = split.ok_or_else(beyond)?;
             let (left, right) = (children[0][split], children[1][split]);
-            Ok(ForeignNode::Split { split: splits[split].clone(), left, right })
+            Ok(ForeignNode::Split { split: splits[split], left, right })
         })
     }
 
@@ -176,79 +176,67 @@ impl LightgbmReader {
             bounds: section.words("cat_boundaries").filter_map(|w| w.parse().ok()).collect(),
             words: section.words("cat_threshold").filter_map(|w| w.parse().ok()).collect(),
         };
-        (0..count)
-            .map(|i| {
-                let split = Split {
-                    feature: features[i],
-                    threshold: thresholds[i],
-                    missing_left: false,
-                    left: Child::Leaf(0),
-                    right: Child::Leaf(0),
-                    reduction: reductions[i],
-                    cover: covers[i],
-                    docs: docs[i] as u64,
-                };
-                let fault = || section.fault("decision_type", &decisions[i].to_string());
-                if decisions[i] & CATEGORICAL != 0 {
-                    return self.categorical(&split, &categories).ok_or_else(fault);
-                }
-                self.numerical(&split, decisions[i]).ok_or_else(fault)
-            })
-            .collect()
+        let split = |i: usize| {
+            let split = Split {
+                feature: features[i],
+                threshold: thresholds[i],
+                reduction: reductions[i],
+                cover: covers[i],
+                docs: docs[i] as u64,
+                ..Split::default()
+            };
+            if split.feature >= self.features {
+                return Err(section.fault("split_feature", &split.feature.to_string()));
+            }
+            let read = if decisions[i] & CATEGORICAL == 0 {
+                self.numerical(split, decisions[i])
+            } else {
+                self.categorical(split, &categories)
+            };
+            read.ok_or_else(|| section.fault("decision_type", &decisions[i].to_string()))
+        };
+        (0..count).map(split).collect()
     }
 
-    /// A split on a set, whose number counts from `SETS` until the number of features is known.
-    fn on_set(&mut self, split: &Split, set: Set, threshold: f64) -> Split {
-        self.sets.push(set);
-        Split { feature: SETS + self.sets.len() as u32 - 1, threshold, ..split.clone() }
+    /// A split on a set of categories of its feature.
+    fn on_set(&mut self, split: Split, categories: Vec<u32>, threshold: f64) -> Split {
+        self.sets.push(Set { feature: split.feature, categories });
+        Split { feature: self.features + self.sets.len() as u32 - 1, threshold, ..split }
     }
 
     /// The threshold of a categorical split is the number of its set; missing values go right.
-    fn categorical(&mut self, split: &Split, all: &LightgbmCategories) -> Option<Split> {
+    fn categorical(&mut self, split: Split, all: &LightgbmCategories) -> Option<Split> {
         let number = split.threshold as usize;
         let (from, to) = (*all.bounds.get(number)?, *all.bounds.get(number + 1)?);
         let words = all.words.get(from..to)?;
         let is_in = |category: &u32| words[*category as usize / 32] >> (category % 32) & 1 == 1;
         let categories = (0..u32::try_from(32 * words.len()).ok()?).filter(is_in).collect();
-        let set = Set { feature: split.feature, categories };
-        Some(self.on_set(split, set, 0.5))
+        Some(self.on_set(split, categories, 0.5))
     }
 
-    fn numerical(&mut self, split: &Split, decision: u32) -> Option<Split> {
+    fn numerical(&mut self, split: Split, decision: u32) -> Option<Split> {
         let missing = Missing::of(decision)?;
         let missing_left = match missing {
             Missing::None => 0.0 <= split.threshold,
             Missing::Zero | Missing::NaN => decision & DEFAULT_LEFT != 0,
         };
-        let split = Split { missing_left, ..split.clone() };
         let zero = missing == Missing::Zero;
         if *self.zeros.entry(split.feature).or_insert(zero) != zero {
             return None;
         }
+        let split = Split { missing_left, ..split };
         if split.threshold == f64::INFINITY && !zero {
             // All that is not missing goes left, infinity too: in no set.
-            let none = Set { feature: split.feature, categories: vec![] };
-            return Some(self.on_set(&split, none, 1.0));
+            return Some(self.on_set(split, vec![], 1.0));
         }
-        let threshold = split.threshold.min(f64::MAX);
-        Some(Split { threshold, ..split })
+        Some(Split { threshold: split.threshold.min(f64::MAX), ..split })
     }
 
-    fn finish(self, features: usize, averages: bool) -> Result<Component> {
+    fn finish(self, averages: bool) -> Result<Component> {
         let zeros = self.zeros.into_iter().filter(|(_, zero)| *zero).map(|(feature, _)| feature);
-        let mut forest = Forest::foreign(features, CellType::F64, zeros.collect(), self.sets)?;
-        for tree in self.trees {
-            let (mut splits, leaves) = (tree.splits().to_vec(), tree.leaves().to_vec());
-            for split in &mut splits {
-                if let Some(set) = split.feature.checked_sub(SETS) {
-                    split.feature = features as u32 + set;
-                } else if split.feature as usize >= features {
-                    // Else it might be taken for a set.
-                    split.feature = u32::MAX;
-                }
-            }
-            forest.push(Tree::new(splits, leaves))?;
-        }
+        let features = self.features as usize;
+        let forest =
+            Forest::foreign(features, CellType::F64, zeros.collect(), self.sets, self.trees)?;
         // A random forest divides the sum by the number of trees.
         let count = forest.trees().len() as f64;
         let mut component = Component::new(Part::Forest(forest));
@@ -258,6 +246,3 @@ impl LightgbmReader {
         Ok(component)
     }
 }
-
-/// The numbers of sets start here while a text is read.
-const SETS: u32 = 1 << 31;

@@ -1,17 +1,28 @@
 //! A model to LightGBM's text.
 
 use super::super::super::Model;
-use super::super::super::normalisation::Normalisation;
-use super::super::super::parts::{CellType, Forest, ScoreTerms};
-use super::super::super::tree::{Child, Leaf, Split, Tree};
+use super::super::super::parts::{CellType, Forest, Term, at_most};
+use super::super::super::tree::{Child, Split, Tree};
+use super::super::super::write::put;
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
 use crate::error::{Error, Result};
-use std::fmt::{Display, Write};
 
 /// The model as LightGBM's text.
 pub fn write(model: &Model) -> Result<String> {
     let mut trees = Vec::new();
-    collect(model, 1.0, &mut trees)?;
+    for term in model.terms().map_err(|no_sum| cannot(no_sum.what()))? {
+        match term {
+            // No tree is needed.
+            Term::Constant(0.0) => {}
+            Term::Constant(value) => trees.push(Written::new(Tree::constant(value))),
+            Term::Feature(..) => return Err(cannot("a linear part")),
+            Term::Trees(weight, forest) => {
+                for tree in forest.trees() {
+                    trees.push(Written::new(tree.scaled(weight)).decided(forest)?);
+                }
+            }
+        }
+    }
     let trees: Vec<String> = trees.into_iter().enumerate().map(|(i, t)| section(i, &t)).collect();
     let features = model.num_features();
     if features == 0 {
@@ -19,20 +30,18 @@ pub fn write(model: &Model) -> Result<String> {
     }
     let names = match model.feature_names() {
         // Its names cannot have spaces.
-        Some(names) => names.iter().map(|n| n.replace(char::is_whitespace, "_")).collect(),
-        None => (0..features).map(|i| format!("Column_{i}")).collect::<Vec<_>>(),
+        Some(names) => join(names.iter().map(|name| name.replace(char::is_whitespace, "_"))),
+        None => join((0..features).map(|feature| format!("Column_{feature}"))),
     };
-    let range = vec!["[-1e308:1e308]"; features];
-    let sizes: Vec<usize> = trees.iter().map(String::len).collect();
     Ok(format!(
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n\
          max_feature_idx={}\nobjective=lambdarank\nfeature_names={}\nfeature_infos={}\n\
          tree_sizes={}\n\n{}end of trees\n\nfeature_importances:\n\nparameters:\n\
          end of parameters\n\npandas_categorical:null\n",
         features - 1,
-        names.join(" "),
-        range.join(" "),
-        join(&sizes),
+        names,
+        join(vec!["[-1e308:1e308]"; features]),
+        join(trees.iter().map(String::len)),
         trees.concat(),
     ))
 }
@@ -49,52 +58,18 @@ struct Written<'a> {
     sets: Vec<&'a [u32]>,
 }
 
-fn collect<'a>(model: &'a Model, weight: f64, trees: &mut Vec<Written<'a>>) -> Result<()> {
-    if model.intercept() != 0.0 {
-        let leaf = Leaf { value: weight * model.intercept(), cover: 0.0, docs: 0 };
-        trees.push(Written::new(Tree::new(vec![], vec![leaf])));
-    }
-    for component in model.components() {
-        let mut inner = weight * component.weight;
-        match component.normalisation {
-            Normalisation::AsIs => {}
-            Normalisation::Fixed { mean: 0.0, scale } => inner /= scale,
-            _ => return Err(cannot("normalised scores")),
-        }
-        let part = component.part.kind();
-        match part.terms() {
-            Some(ScoreTerms::Trees(forest)) => {
-                for tree in forest.trees() {
-                    let mut tree = tree.clone();
-                    tree.scale(inner);
-                    trees.push(Written::new(tree).decided(forest)?);
-                }
-            }
-            Some(ScoreTerms::Model(inside))
-                if inside.ranks_features() != model.ranks_features() =>
-            {
-                return Err(cannot("ranks within queries"));
-            }
-            Some(ScoreTerms::Model(model)) => collect(model, inner, trees)?,
-            Some(ScoreTerms::Features(_)) | None => return Err(cannot(part.noun())),
-        }
-    }
-    Ok(())
-}
-
 impl<'a> Written<'a> {
     fn new(tree: Tree) -> Self {
         Self { tree, decisions: Vec::new(), sets: Vec::new() }
     }
 
     fn decided(mut self, forest: &'a Forest) -> Result<Self> {
-        let mut splits = self.tree.splits().to_vec();
-        for split in &mut splits {
+        let mut tree = std::mem::replace(&mut self.tree, Tree::constant(0.0));
+        for split in tree.splits_mut() {
             let decision = self.decide(forest, split)?;
             self.decisions.push(decision);
         }
-        self.tree = Tree::new(splits, self.tree.leaves().to_vec());
-        Ok(self)
+        Ok(Self { tree, ..self })
     }
 
     /// The decision type of a split, which is given the feature and threshold that it has there.
@@ -131,8 +106,7 @@ const LARGEST_CATEGORY: u32 = 1_000_000;
 
 /// The largest double whose nearest single, for finite ones a finite one, is at most `threshold`.
 fn largest(threshold: f64) -> f64 {
-    let near = threshold as f32;
-    let single = if f64::from(near) > threshold { near.next_down() } else { near };
+    let single = at_most(threshold);
     if single >= f32::MAX {
         return f64::MAX;
     }
@@ -141,45 +115,46 @@ fn largest(threshold: f64) -> f64 {
     if half as f32 == single { half } else { half.next_down() }
 }
 
-fn join(items: &[impl Display]) -> String {
-    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+/// From 0 on splits, and below 0 leaves, the first of which is -1.
+fn number_of(child: Child) -> i64 {
+    match child {
+        Child::Split(at) => i64::from(at),
+        Child::Leaf(at) => -1 - i64::from(at),
+    }
+}
+
+fn join(items: impl IntoIterator<Item: ToString>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 fn floats(items: impl Iterator<Item = f64>) -> String {
-    items.map(|x| format!("{x:?}")).collect::<Vec<_>>().join(" ")
+    join(items.map(|x| format!("{x:?}")))
 }
 
 fn section(number: usize, written: &Written<'_>) -> String {
     let (splits, leaves) = (written.tree.splits(), written.tree.leaves());
     let mut text = format!("Tree={number}\nnum_leaves={}\n", leaves.len());
     let mut line = |name: &str, value: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name}={value}");
+        put(&mut text, format_args!("{name}={value}\n"));
     };
     line("num_cat", written.sets.len().to_string());
+    let by_split = |field: fn(&Split) -> String| join(splits.iter().map(field));
+    let leaf_values = floats(leaves.iter().map(|leaf| leaf.value));
     if splits.is_empty() {
-        line("leaf_value", floats(leaves.iter().map(|leaf| leaf.value)));
+        line("leaf_value", leaf_values);
     } else {
-        let child = |child: Child| match child {
-            Child::Split(at) => i64::from(at),
-            Child::Leaf(at) => -1 - i64::from(at),
-        };
-        let each = |field: &dyn Fn(&Split) -> String| {
-            splits.iter().map(field).collect::<Vec<_>>().join(" ")
-        };
-        line("split_feature", each(&|s| s.feature.to_string()));
+        line("split_feature", by_split(|s| s.feature.to_string()));
         line("split_gain", floats(splits.iter().map(|s| s.reduction)));
-        let threshold = |s: &Split| format!("{:?}", s.threshold);
-        line("threshold", each(&threshold));
+        line("threshold", by_split(|s| format!("{:?}", s.threshold)));
         line("decision_type", join(&written.decisions));
-        line("left_child", each(&|s| child(s.left).to_string()));
-        line("right_child", each(&|s| child(s.right).to_string()));
-        line("leaf_value", floats(leaves.iter().map(|leaf| leaf.value)));
+        line("left_child", by_split(|s| number_of(s.left).to_string()));
+        line("right_child", by_split(|s| number_of(s.right).to_string()));
+        line("leaf_value", leaf_values);
         line("leaf_weight", floats(leaves.iter().map(|leaf| leaf.cover)));
-        line("leaf_count", join(&leaves.iter().map(|leaf| leaf.docs).collect::<Vec<_>>()));
+        line("leaf_count", join(leaves.iter().map(|leaf| leaf.docs)));
         line("internal_value", floats(splits.iter().map(|_| 0.0)));
         line("internal_weight", floats(splits.iter().map(|s| s.cover)));
-        line("internal_count", each(&|s| s.docs.to_string()));
+        line("internal_count", by_split(|s| s.docs.to_string()));
         if !written.sets.is_empty() {
             let (mut bounds, mut words) = (vec![0], Vec::<u32>::new());
             for set in &written.sets {

@@ -1,8 +1,7 @@
 //! XGBoost's JSON to a model.
 
-use super::super::super::parts::Linear;
-use super::super::super::parts::{CellType, Forest, Set};
-use super::super::super::tree::{Child, Leaf, Split, Tree};
+use super::super::super::parts::{CellType, Forest, Linear, Set};
+use super::super::super::tree::{Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
 use super::super::arrange::{ForeignNode, arrange};
 use super::super::ubjson;
@@ -12,11 +11,7 @@ use std::collections::BTreeMap;
 
 /// The model of a JSON text that XGBoost wrote.
 pub fn read(text: &[u8]) -> Result<Model> {
-    let root: Value = serde_json::from_slice(text).map_err(|error| {
-        Error::model("model.syntax", format!("the JSON is broken: {error}"))
-            .at(error.line() as u64, error.column() as u64)
-    })?;
-    model(&root)
+    model(&super::super::json(text)?)
 }
 
 /// The model of a UBJSON file that XGBoost wrote.
@@ -37,10 +32,9 @@ fn model(root: &Value) -> Result<Model> {
     let features = number(&params["num_feature"]).filter(|&count| count < f64::from(1u32 << 31));
     let features = features.ok_or_else(|| fault("num_feature"))? as u32;
     let mut model = Model::new(features as usize);
-    let names: Option<Vec<String>> = learner["feature_names"]
-        .as_array()
-        .map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect());
-    if let Some(names) = names.filter(|names| names.len() == features as usize) {
+    if let Ok(names) = list(learner, "feature_names", |name| name.as_str().map(str::to_owned))
+        && names.len() == features as usize
+    {
         model.set_feature_names(Some(names))?;
     }
     let objective = learner["objective"]["name"].as_str().unwrap_or_default();
@@ -52,11 +46,11 @@ fn model(root: &Value) -> Result<Model> {
     match booster["name"].as_str() {
         Some("gbtree") => forest(&mut model, &booster["model"], None)?,
         Some("dart") => {
-            let weights = floats(&booster["weight_drop"], "weight_drop")?;
+            let weights = list(booster, "weight_drop", single)?;
             forest(&mut model, &booster["gbtree"]["model"], Some(&weights))?;
         }
         Some("gblinear") => {
-            let weights = floats(&booster["model"]["weights"], "weights")?;
+            let weights = list(&booster["model"], "weights", single)?;
             linear(&mut model, &weights)?;
         }
         _ => return Err(fault("gradient_booster")),
@@ -85,17 +79,19 @@ fn margin(objective: &str, base: f32) -> f32 {
     }
 }
 
-fn floats(value: &Value, name: &str) -> Result<Vec<f64>> {
-    let all = value.as_array().ok_or_else(|| fault(name))?;
-    // All of them are singles, written with as many digits as singles need.
-    let single = |x: &Value| x.as_f64().map(|x| f64::from(x as f32)).ok_or_else(|| fault(name));
-    all.iter().map(single).collect()
+/// A single, written with as many digits as singles need.
+fn single(value: &Value) -> Option<f64> {
+    value.as_f64().map(|x| f64::from(x as f32))
 }
 
-fn integers(value: &Value, name: &str) -> Result<Vec<i64>> {
-    let all = value.as_array().ok_or_else(|| fault(name))?;
-    let integer = |x: &Value| x.as_i64().or_else(|| x.as_bool().map(i64::from));
-    all.iter().map(|x| integer(x).ok_or_else(|| fault(name))).collect()
+fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_bool().map(i64::from))
+}
+
+/// The items of a list of an object.
+fn list<T>(object: &Value, name: &str, item: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>> {
+    let items = object[name].as_array().and_then(|items| items.iter().map(item).collect());
+    items.ok_or_else(|| fault(name))
 }
 
 fn linear(model: &mut Model, weights: &[f64]) -> Result<()> {
@@ -110,25 +106,22 @@ fn linear(model: &mut Model, weights: &[f64]) -> Result<()> {
 
 fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result<()> {
     let trees = booster["trees"].as_array().ok_or_else(|| fault("trees"))?;
-    if integers(&booster["tree_info"], "tree_info")?.iter().any(|&class| class != 0) {
+    if list(booster, "tree_info", integer)?.iter().any(|&class| class != 0) {
         return Err(fault("tree_info"));
     }
     let features = model.num_features();
     let mut sets = Vec::new();
     let mut grown = Vec::new();
     for (number, tree) in trees.iter().enumerate() {
-        let mut grew = XgboostNodes::of(tree, features)
+        let tree = XgboostNodes::of(tree, features)
             .and_then(|nodes| nodes.tree(&mut sets))
             .map_err(|error| error.hint(format!("in tree {number}")))?;
-        if let Some(weights) = weights {
-            grew.scale(*weights.get(number).ok_or_else(|| fault("weight_drop"))?);
-        }
-        grown.push(grew);
+        grown.push(match weights {
+            Some(weights) => tree.scaled(*weights.get(number).ok_or_else(|| fault("weight_drop"))?),
+            None => tree,
+        });
     }
-    let mut forest = Forest::foreign(features, CellType::F32, vec![], sets)?;
-    for tree in grown {
-        forest.push(tree)?;
-    }
+    let forest = Forest::foreign(features, CellType::F32, vec![], sets, grown)?;
     model.add(Component::new(Part::Forest(forest)))
 }
 
@@ -151,29 +144,22 @@ impl XgboostNodes {
         if number(&tree["tree_param"]["size_leaf_vector"]).unwrap_or(0.0) > 1.0 {
             return Err(Error::model("xgboost.classes", "leaves of many values cannot be read"));
         }
-        let nodes = Self {
+        let left = list(tree, "left_children", integer)?;
+        let integers = |name| column(tree, name, left.len(), integer);
+        let singles = |name| column(tree, name, left.len(), single);
+        // JSON has infinities as text, if at all.
+        let condition = |x: &Value| number(x).map(|x| f64::from(x as f32));
+        Ok(Self {
             features,
-            left: integers(&tree["left_children"], "left_children")?,
-            right: integers(&tree["right_children"], "right_children")?,
-            conditions: conditions(&tree["split_conditions"])?,
-            indices: integers(&tree["split_indices"], "split_indices")?,
-            default_left: integers(&tree["default_left"], "default_left")?,
-            changes: floats(&tree["loss_changes"], "loss_changes")?,
-            hessians: floats(&tree["sum_hessian"], "sum_hessian")?,
+            right: integers("right_children")?,
+            conditions: column(tree, "split_conditions", left.len(), condition)?,
+            indices: integers("split_indices")?,
+            default_left: integers("default_left")?,
+            changes: singles("loss_changes")?,
+            hessians: singles("sum_hessian")?,
             categories: categories(tree)?,
-        };
-        let lengths = [
-            nodes.right.len(),
-            nodes.conditions.len(),
-            nodes.indices.len(),
-            nodes.default_left.len(),
-            nodes.changes.len(),
-            nodes.hessians.len(),
-        ];
-        if nodes.left.is_empty() || lengths.iter().any(|&length| length != nodes.left.len()) {
-            return Err(fault("left_children"));
-        }
-        Ok(nodes)
+            left,
+        })
     }
 
     fn tree(&self, sets: &mut Vec<Set>) -> Result<Tree> {
@@ -193,11 +179,9 @@ impl XgboostNodes {
                 // Equal goes right: the next single below goes left.
                 threshold: f64::from((self.conditions[at] as f32).next_down()),
                 missing_left: default_left,
-                left: Child::Leaf(0),
-                right: Child::Leaf(0),
                 reduction: self.changes[at],
                 cover,
-                docs: 0,
+                ..Split::default()
             };
             let (left, right) = (self.left[at], self.right[at]);
             let mut on_set = |categories: Vec<u32>, split: Split| {
@@ -220,37 +204,36 @@ impl XgboostNodes {
     }
 }
 
-/// Thresholds and leaf values; JSON has infinities as text, if at all.
-fn conditions(value: &Value) -> Result<Vec<f64>> {
-    let all = value.as_array().ok_or_else(|| fault("split_conditions"))?;
-    let single = |x: &Value| number(x).map(|x| f64::from(x as f32));
-    all.iter().map(|x| single(x).ok_or_else(|| fault("split_conditions"))).collect()
+/// A list with an item for each of `count` nodes, at least one.
+fn column<T>(
+    tree: &Value,
+    name: &str,
+    count: usize,
+    item: impl Fn(&Value) -> Option<T>,
+) -> Result<Vec<T>> {
+    let column = list(tree, name, item)?;
+    if column.len() == count && count > 0 { Ok(column) } else { Err(fault("left_children")) }
 }
 
 fn categories(tree: &Value) -> Result<BTreeMap<i64, Vec<u32>>> {
     if tree["categories_nodes"].is_null() {
         return Ok(BTreeMap::new());
     }
-    let all = integers(&tree["categories"], "categories")?;
-    let nodes = integers(&tree["categories_nodes"], "categories_nodes")?;
-    let segments = integers(&tree["categories_segments"], "categories_segments")?;
-    let sizes = integers(&tree["categories_sizes"], "categories_sizes")?;
-    let mut by_node = BTreeMap::new();
-    for (i, &node) in nodes.iter().enumerate() {
-        let range = || {
-            let from = usize::try_from(*segments.get(i)?).ok()?;
-            let size = usize::try_from(*sizes.get(i)?).ok()?;
-            let some = all.get(from..from.checked_add(size)?)?;
-            let mut some: Vec<u32> =
-                some.iter().map(|&c| u32::try_from(c).ok()).collect::<Option<_>>()?;
-            some.sort_unstable();
-            some.dedup();
-            Some(some)
-        };
-        let some = range().ok_or_else(|| fault("categories_segments"))?;
-        by_node.insert(node, some);
-    }
-    Ok(by_node)
+    let category = |value: &Value| integer(value).and_then(|c| u32::try_from(c).ok());
+    let length = |value: &Value| integer(value).and_then(|length| usize::try_from(length).ok());
+    let all = list(tree, "categories", category)?;
+    let nodes = list(tree, "categories_nodes", integer)?;
+    let segments = list(tree, "categories_segments", length)?;
+    let sizes = list(tree, "categories_sizes", length)?;
+    let of_node = |(i, node): (usize, i64)| {
+        let (&from, &size) = (segments.get(i)?, sizes.get(i)?);
+        let mut own = all.get(from..from.checked_add(size)?)?.to_vec();
+        own.sort_unstable();
+        own.dedup();
+        Some((node, own))
+    };
+    let by_node: Option<_> = nodes.into_iter().enumerate().map(of_node).collect();
+    by_node.ok_or_else(|| fault("categories_segments"))
 }
 
 /// Whether a text looks like XGBoost's JSON.

@@ -1,7 +1,9 @@
 //! A model to XGBoost's JSON.
 
 use super::super::super::composite::Model;
-use super::super::super::tree::{Child, Tree};
+use super::super::super::parts::at_most;
+use super::super::super::tree::Tree;
+use super::super::arrange::{ListedNode, listed};
 use super::super::flat::{Flat, flat};
 use crate::error::{Error, Result};
 use serde_json::{Value, json};
@@ -54,86 +56,33 @@ pub fn write(model: &Model) -> Result<String> {
 
 /// The single with which "below it" says what "at most the threshold" says.
 fn condition(threshold: f64) -> f32 {
-    let near = threshold as f32;
-    let at_most = if f64::from(near) > threshold { near.next_down() } else { near };
-    at_most.next_up().min(f32::MAX)
-}
-
-/// A node as XGBoost lists it.
-struct XgboostNode {
-    /// -1 in a leaf.
-    left: i64,
-    parent: i64,
-    /// Where a missing value goes.
-    default_left: bool,
-    feature: u32,
-    /// The threshold, or the value of a leaf.
-    condition: f32,
-    change: f64,
-    cover: f64,
-}
-
-/// The nodes of a tree, the two children of a split side by side, as XGBoost's scorer expects.
-fn listed(tree: &Tree) -> Vec<XgboostNode> {
-    // The root has the largest `i32` for its parent.
-    let root = if tree.splits().is_empty() { Child::Leaf(0) } else { Child::Split(0) };
-    let mut open = std::collections::VecDeque::from([(root, i64::from(i32::MAX))]);
-    let mut nodes: Vec<XgboostNode> = Vec::new();
-    let mut next = 1;
-    while let Some((child, parent)) = open.pop_front() {
-        nodes.push(match child {
-            Child::Leaf(at) => {
-                let leaf = &tree.leaves()[at as usize];
-                XgboostNode {
-                    left: -1,
-                    parent,
-                    default_left: false,
-                    feature: 0,
-                    condition: leaf.value as f32,
-                    change: 0.0,
-                    cover: leaf.cover,
-                }
-            }
-            Child::Split(at) => {
-                let split = &tree.splits()[at as usize];
-                let this = nodes.len() as u32;
-                open.extend([(split.left, i64::from(this)), (split.right, i64::from(this))]);
-                next += 2;
-                XgboostNode {
-                    left: next - 2,
-                    parent,
-                    default_left: split.missing_left,
-                    feature: split.feature,
-                    condition: condition(split.threshold),
-                    change: split.reduction,
-                    cover: split.cover,
-                }
-            }
-        });
-    }
-    nodes
+    at_most(threshold).next_up().min(f32::MAX)
 }
 
 fn nodes(id: usize, tree: &Tree, features: usize) -> Value {
     let nodes = listed(tree);
-    let each = |field: &dyn Fn(&XgboostNode) -> Value| nodes.iter().map(field).collect::<Vec<_>>();
+    let each = |field: &dyn Fn(&ListedNode) -> Value| nodes.iter().map(field).collect::<Vec<_>>();
+    let conditions = each(&|n| match n.left {
+        Some(_) => json!(condition(n.split.threshold)),
+        None => json!(n.value as f32),
+    });
     let empty: [i64; 0] = [];
     json!({
         "id": id,
-        "base_weights": each(&|n| json!(n.condition)),
+        "base_weights": conditions,
         "categories": empty,
         "categories_nodes": empty,
         "categories_segments": empty,
         "categories_sizes": empty,
-        "default_left": each(&|n| json!(i32::from(n.default_left))),
-        "left_children": each(&|n| json!(n.left)),
-        "loss_changes": each(&|n| json!(n.change as f32)),
+        "default_left": each(&|n| json!(i32::from(n.split.missing_left))),
+        "left_children": each(&|n| json!(n.left.unwrap_or(-1))),
+        "loss_changes": each(&|n| json!(n.split.reduction as f32)),
         "parents": each(&|n| json!(n.parent)),
-        "right_children": each(&|n| json!(if n.left < 0 { -1 } else { n.left + 1 })),
-        "split_conditions": each(&|n| json!(n.condition)),
-        "split_indices": each(&|n| json!(n.feature)),
+        "right_children": each(&|n| json!(n.left.map_or(-1, |left| left + 1))),
+        "split_conditions": conditions,
+        "split_indices": each(&|n| json!(n.split.feature)),
         "split_type": vec![0; nodes.len()],
-        "sum_hessian": each(&|n| json!(n.cover as f32)),
+        "sum_hessian": each(&|n| json!(n.split.cover as f32)),
         "tree_param": {
             "num_deleted": "0",
             "num_feature": features.to_string(),

@@ -28,9 +28,9 @@ pub(crate) use net::{Activations, Net};
 use super::ModelPart;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::model::read::{Around, ModelLine, ModelReader};
+use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
-use crate::model::write::put;
+use crate::model::write::{list, put};
 use kernel::{signed_log, tangent};
 
 /// The most hidden layers.
@@ -111,29 +111,21 @@ impl Mlp {
 
     /// All weights as one list: of each layer the biases, then the weights.
     pub fn weights(&self) -> Vec<f32> {
-        self.layers
-            .iter()
-            .flat_map(|layer| layer.biases.iter().chain(&layer.weights))
-            .copied()
-            .collect()
+        self.layers.iter().flat_map(|layer| [&layer.biases[..], &layer.weights].concat()).collect()
     }
 
     /// The same net with other weights, in the order of [`weights`](Self::weights).
     pub fn with_weights(&self, mut weights: &[f32]) -> Result<Self> {
-        let expected: usize = self.layers.iter().map(|l| l.biases.len() + l.weights.len()).sum();
+        let expected = self.weights().len();
         if weights.len() != expected {
             let what = "a net has another number of weights";
             return Err(Error::param("model.net", what).got(weights.len()).expected(expected));
         }
-        let mut take = |count: usize| {
-            let (mine, rest) = weights.split_at(count);
+        let mut layers = self.layers.clone();
+        for list in layers.iter_mut().flat_map(|layer| [&mut layer.biases, &mut layer.weights]) {
+            let (mine, rest) = weights.split_at(list.len());
+            list.copy_from_slice(mine);
             weights = rest;
-            mine.to_vec()
-        };
-        let mut layers = Vec::with_capacity(self.layers.len());
-        for layer in &self.layers {
-            let biases = take(layer.biases.len());
-            layers.push(Layer { biases, weights: take(layer.weights.len()) });
         }
         Self::new(self.inputs.clone(), self.limit, layers)
     }
@@ -170,30 +162,31 @@ impl ModelPart for Mlp {
         "a net"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>, _: Around) -> Result<Self> {
+    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let limit = line.single("a limit")?;
         let count = line.count()?;
         line.end()?;
-        let mut inputs = Vec::new();
-        for _ in 0..count {
-            let mut line = reader.line()?;
-            inputs.push(NetInput {
+        let inputs = reader.lines(count, |line| {
+            Ok(NetInput {
                 feature: line.parse("a feature")?,
-                log: match line.word("x or log")? {
-                    "x" => false,
-                    "log" => true,
-                    _ => return Err(line.wrong("x or log")),
-                },
+                log: line.one_of([("x", false), ("log", true)])?,
                 mean: line.single("a mean")?,
                 scale: line.single("a scale")?,
-            });
-            line.end()?;
-        }
+            })
+        })?;
         let (mut layers, mut before) = (Vec::new(), count);
         for _ in 0..reader.count("layers")? {
-            let units = reader.count("layer")?;
-            layers.push(read_layer(reader, units, before)?);
-            before = units;
+            let mut layer = Layer::default();
+            // A unit's bias, and a weight for each value before.
+            let units = reader.list("layer", |line| {
+                layer.biases.push(line.single("a bias")?);
+                for _ in 0..before {
+                    layer.weights.push(line.single("a weight")?);
+                }
+                Ok(())
+            })?;
+            before = units.len();
+            layers.push(layer);
         }
         Self::new(inputs, limit, layers).map_err(|e| reader.refuse(&e))
     }
@@ -202,10 +195,8 @@ impl ModelPart for Mlp {
         put(text, format_args!("mlp {:?} {}\n", self.limit(), self.inputs().len()));
         for input in self.inputs() {
             let kind = if input.log { "log" } else { "x" };
-            put(
-                text,
-                format_args!("{} {kind} {:?} {:?}\n", input.feature, input.mean, input.scale),
-            );
+            let NetInput { feature, mean, scale, .. } = input;
+            put(text, format_args!("{feature} {kind} {mean:?} {scale:?}\n"));
         }
         put(text, format_args!("layers {}\n", self.layers().len()));
         for layer in self.layers() {
@@ -213,10 +204,7 @@ impl ModelPart for Mlp {
             let before = layer.weights.len() / layer.biases.len();
             for (bias, weights) in layer.biases.iter().zip(layer.weights.chunks(before)) {
                 put(text, format_args!("{bias:?}"));
-                for weight in weights {
-                    put(text, format_args!(" {weight:?}"));
-                }
-                text.push('\n');
+                list(text, weights);
             }
         }
     }
@@ -233,22 +221,8 @@ impl ModelPart for Mlp {
     }
 
     fn build<'a>(&'a self, scorer: &mut ScorerBuilder<'a>) {
-        scorer.net(Net::of(self));
+        scorer.program.net(Net::of(self));
     }
-}
-
-/// A line a unit: its bias, and a weight for each value before.
-fn read_layer(reader: &mut ModelReader<'_>, units: usize, before: usize) -> Result<Layer> {
-    let mut layer = Layer::default();
-    for _ in 0..units {
-        let mut line = reader.line()?;
-        layer.biases.push(line.single("a bias")?);
-        for _ in 0..before {
-            layer.weights.push(line.single("a weight")?);
-        }
-        line.end()?;
-    }
-    Ok(layer)
 }
 
 fn number(what: &str) -> Error {

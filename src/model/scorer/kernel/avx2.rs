@@ -2,8 +2,7 @@
 #![expect(unsafe_code, reason = "a kernel: AVX2 behind a run-time check")]
 
 use super::super::search::ThresholdTable;
-use super::{Kernels, Lane, Op, SLOTS, Sheet, Slots};
-use crate::simd::Level;
+use super::{Lane, Op, SLOTS, Sheet, Slots};
 use std::arch::x86_64::{
     __m256, __m256i, _CMP_LT_OQ, _mm256_add_epi8, _mm256_add_epi32, _mm256_and_si256,
     _mm256_blendv_epi8, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmp_ps,
@@ -12,16 +11,13 @@ use std::arch::x86_64::{
     _mm256_slli_epi32, _mm256_store_si256, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_xor_si256,
 };
 
-pub(super) fn circuit(kernels: Kernels, sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
-    debug_assert!(kernels.has(Level::Avx2));
-    // SAFETY: `Kernels` of this level exist only where `Level::Avx2.is_available()`.
-    unsafe {
-        // Two lanes at a time: the carries of four would not fit the registers.
-        for first in (0..sheet.wide).step_by(2) {
-            match sheet.wide - first {
-                1 => run::<1>(sheet, first, ops, slots),
-                _ => run::<2>(sheet, first, ops, slots),
-            }
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+pub(super) fn circuit(sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
+    // Two lanes at a time: the carries of four would not fit the registers.
+    for first in (0..sheet.wide).step_by(2) {
+        match sheet.wide - first {
+            1 => run::<1>(sheet, first, ops, slots),
+            _ => run::<2>(sheet, first, ops, slots),
         }
     }
 }
@@ -62,22 +58,16 @@ fn store(lane: &mut Lane, half: usize, value: __m256i) {
     unsafe { _mm256_store_si256(halves[half].as_mut_ptr().cast(), value) }
 }
 
-pub(super) fn encode(kernels: Kernels, table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
-    debug_assert!(kernels.has(Level::Avx2));
-    // SAFETY: `Kernels` of this level exist only where `Level::Avx2.is_available()`.
-    unsafe { search(table, cells, codes) }
-}
-
 /// Eight searches at once: the first five levels in registers, the others gathered.
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn search(table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
-    let places = table.places();
-    let last = _mm256_set1_epi32((1 << table.levels()) - 1);
+pub(super) fn encode(table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
+    let places = &table.places[..];
+    let last = _mm256_set1_epi32((1 << table.levels) - 1);
     let codes = &mut codes[..cells.len()];
     let (cells, last_cells) = cells.as_chunks::<8>();
     let (codes, last_codes) = codes.as_chunks_mut::<8>();
     for (codes, cells) in codes.iter_mut().zip(cells) {
-        let at = _mm256_and_si256(descend(places, table.levels(), load_ps(cells)), last);
+        let at = _mm256_and_si256(descend(places, table.levels, load_ps(cells)), last);
         let mut found = [0u32; 8];
         // SAFETY: the store writes eight `u32`.
         unsafe { _mm256_storeu_si256(found.as_mut_ptr().cast(), at) };

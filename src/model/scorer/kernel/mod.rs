@@ -2,6 +2,7 @@
 //!
 //! A *lane* is the codes, or the slots, of 64 docs: one AVX-512 register. All levels give the same
 //! bytes and the same sums.
+#![expect(unsafe_code, reason = "kernels of a level are called behind its run-time check")]
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -109,9 +110,11 @@ impl Kernels {
     pub(super) fn circuit(self, sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => avx512::circuit(self, sheet, ops, slots),
+            // SAFETY: `Kernels` of a level exist only where it is available.
+            Level::Avx512 => unsafe { avx512::circuit(sheet, ops, slots) },
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => avx2::circuit(self, sheet, ops, slots),
+            // SAFETY: as above.
+            Level::Avx2 => unsafe { avx2::circuit(sheet, ops, slots) },
             _ => portable::circuit(sheet, ops, slots),
         }
     }
@@ -120,7 +123,8 @@ impl Kernels {
     pub(super) fn add(self, leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => avx512::add(self, leaves, values, sums),
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { avx512::look_up::add(leaves, values, sums) },
             _ => portable::add(leaves, values, sums),
         }
     }
@@ -149,8 +153,12 @@ impl Kernels {
         planes: &mut [Lane],
         sums: &mut [f64],
     ) {
-        #[cfg(target_arch = "x86_64")]
-        avx512::chunk(self, sheet, chunk, planes, sums);
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { avx512::planes::chunk(sheet, chunk, planes, sums) },
+            _ => unreachable!("chunks are made where there are planes"),
+        }
     }
 
     /// Takes cells `first..first + 16` of rows of `width` apart into columns, for at most [`BLOCK`] rows;
@@ -159,7 +167,8 @@ impl Kernels {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if first + 16 <= width && !rows.is_empty() => {
-                avx512::turn(self, rows, width, first, tile);
+                // SAFETY: as above.
+                unsafe { avx512::turn::turn(rows, width, first, tile) };
                 true
             }
             _ => {
@@ -173,15 +182,12 @@ impl Kernels {
     pub(super) fn encode(self, table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => avx512::encode(self, table, cells, codes),
+            // SAFETY: as above.
+            Level::Avx512 => unsafe { avx512::search::encode(table, cells, codes) },
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => avx2::encode(self, table, cells, codes),
+            // SAFETY: as above.
+            Level::Avx2 => unsafe { avx2::encode(table, cells, codes) },
             _ => table.encode(cells, codes),
         }
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    fn has(self, level: Level) -> bool {
-        self.0 == level
     }
 }

@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 };
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,bmi1,bmi2")]
-pub(super) fn add(leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
+pub(in super::super) fn add(leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
     let (parts, _) = values.as_chunks::<32>();
     match parts {
         [one] => look_up::<false>(leaves, [one, one], sums),

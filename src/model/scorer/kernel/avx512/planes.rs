@@ -4,7 +4,7 @@
 //! move bytes. The place of doc `64 r + 16 l + 8 q + j` in a plane is bit `7 - j` of byte `16 l + 2 r + q`:
 //! then each move stays within 16 bytes.
 
-use super::super::super::bit_circuit::{ChunkColumn, Four, TreeChunk};
+use super::super::super::bit_circuit::{ChunkColumn, FIXED, Four, TreeChunk};
 use super::super::{Lane, Sheet};
 use super::{load, store, values};
 use std::arch::x86_64::{
@@ -17,17 +17,22 @@ use std::arch::x86_64::{
 
 /// Adds to each doc's sum the values of its leaves, tree by tree; there are up to eight lanes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni,bmi1,bmi2")]
-pub(super) fn chunk(sheet: Sheet<'_>, chunk: &TreeChunk, planes: &mut [Lane], sums: &mut [f64]) {
-    let planes = &mut planes[..chunk.planes()];
+pub(in super::super) fn chunk(
+    sheet: Sheet<'_>,
+    chunk: &TreeChunk,
+    planes: &mut [Lane],
+    sums: &mut [f64],
+) {
+    let planes = &mut planes[..chunk.planes];
     planes[0] = Lane([0; 64]);
     planes[1] = Lane([u8::MAX; 64]);
-    let mut first = TreeChunk::tests();
-    for column in chunk.columns() {
+    let mut first = FIXED;
+    for column in &chunk.columns {
         test(sheet, column, &mut planes[first..]);
         first += column.tests as usize;
     }
     for tree in chunk.trees() {
-        run(tree.ops, planes, chunk.results());
+        run(tree.ops, planes, chunk.results);
         let numbers = numbers(&asked(tree.asked, planes));
         values::add(&numbers, tree.table, sums);
     }

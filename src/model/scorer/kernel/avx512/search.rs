@@ -10,10 +10,10 @@ use std::arch::x86_64::{
 use std::hint::black_box;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2")]
-pub(super) fn encode(table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
+pub(in super::super) fn encode(table: &ThresholdTable, cells: &[f32], codes: &mut [u8]) {
     let codes = &mut codes[..cells.len()];
-    let (parts, _) = table.places().as_chunks::<16>();
-    match table.levels() {
+    let (parts, _) = table.places.as_chunks::<16>();
+    match table.levels {
         4 => search::<4, 1>(parts, cells, codes),
         5 => search::<5, 2>(parts, cells, codes),
         6 => search::<6, 4>(parts, cells, codes),

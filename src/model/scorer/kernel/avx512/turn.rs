@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 /// Rows of `width` values stand one after the other: values `first..first + 16` of each go to the
 /// columns of the tile.
 #[target_feature(enable = "avx512f")]
-pub(super) fn turn(rows: &[f32], width: usize, first: usize, tile: &mut Tile) {
+pub(in super::super) fn turn(rows: &[f32], width: usize, first: usize, tile: &mut Tile) {
     let last = rows.len() / width - 1;
     for group in 0..=last / 16 {
         // Beyond the last row, the last again.

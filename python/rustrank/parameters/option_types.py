@@ -1,4 +1,4 @@
-"""The types of the options of estimators: written by ``make parameters``."""
+"""The types of the options of `rustrank.train` and of estimators: written by ``make parameters``."""
 
 from __future__ import annotations
 
@@ -6,16 +6,33 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from os import PathLike
 
     from rustrank.model.booster import Booster
-    from rustrank.training.train import EarlyStopping
+    from rustrank.parameters.plan import EarlyStopping
+    from rustrank.training.rounds import Round
 
 
-class TreeOptions(TypedDict, total=False):
-    """Options of all rankers made of trees."""
+class SharedOptions(TypedDict, total=False):
+    """Options of all trainings."""
 
-    n_estimators: int
     learning_rate: float
+    gain: Any
+    relevant_from: float | None
+    max_label: float | None
+    progress: bool
+
+
+class EstimatorOptions(SharedOptions, total=False):
+    """Options of all rankers."""
+
+    random_state: int | None
+    n_jobs: int | None
+
+
+class GrowthOptions(SharedOptions, total=False):
+    """Options of all trainings of trees."""
+
     queries_per_tree: float
     docs_per_tree: float
     position_l2: float
@@ -33,10 +50,6 @@ class TreeOptions(TypedDict, total=False):
     features_per_node: float
     rows_per_node: float
     random_strength: float
-    random_state: int | None
-    gain: Any
-    relevant_from: float | None
-    max_label: float | None
     doc_sampling: str
     top_docs: float | None
     step: str
@@ -58,22 +71,15 @@ class TreeOptions(TypedDict, total=False):
     metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]]
     early_stopping: int | EarlyStopping | None
     preset: str | None
-    progress: bool
-    n_jobs: int | None
-    categorical: Sequence[str | int] | None
-    max_bins: int | None
-    missing: float
-    query_ranks: bool
-    validation_fraction: float
 
 
-class QueryOptions(TreeOptions, total=False):
+class QueryLoss(TypedDict, total=False):
     """Options of losses on queries."""
 
     augment: tuple[float, int] | str | None
 
 
-class PairOptions(QueryOptions, total=False):
+class PairLoss(QueryLoss, total=False):
     """Options of losses on pairs."""
 
     pairs_to: int | str | None
@@ -81,8 +87,8 @@ class PairOptions(QueryOptions, total=False):
     tied_pairs: str
 
 
-class LambdaOptions(PairOptions, total=False):
-    """Options of pairs that weigh what a metric says."""
+class LambdaLoss(PairLoss, total=False):
+    """Options of lambdas: pairs weighed by a metric."""
 
     objective_metric: str | None
     pair_normaliser: str
@@ -92,43 +98,59 @@ class LambdaOptions(PairOptions, total=False):
     noise_copies: int
 
 
+class TreeOptions(GrowthOptions, EstimatorOptions, total=False):
+    """Options of rankers made of trees."""
+
+    n_estimators: int
+    categorical: Sequence[str | int] | None
+    max_bins: int | None
+    missing: float
+    query_ranks: bool
+    validation_fraction: float
+
+
+class QueryOptions(TreeOptions, QueryLoss, total=False):
+    """Options of trees for queries."""
+
+
+class PairOptions(TreeOptions, PairLoss, total=False):
+    """Options of trees for pairs."""
+
+
+class LambdaOptions(TreeOptions, LambdaLoss, total=False):
+    """Options of trees for lambdas."""
+
+
 class MARTOptions(TreeOptions, total=False):
-    """Options of losses on docs."""
+    """Options of trees for docs."""
 
     objective: str
 
 
 class McRankOptions(TreeOptions, total=False):
-    """Options of losses on classes."""
+    """Options of trees for classes."""
 
     ordinal: bool
 
 
-class RankNetOptions(TypedDict, total=False):
+class RankNetOptions(EstimatorOptions, total=False):
     """Options of nets."""
 
     hidden: Sequence[int]
     epochs: int
-    learning_rate: float
     optimiser: str
     schedule: str
     batch_queries: int
     weight_decay: float
     inputs: str
     limit: float
-    random_state: int | None
     patience: int | None
     restarts: int
     restart_factor: float
     metric: str | Sequence[str]
-    n_jobs: int | None
-    progress: bool
-    pairs_to: int | str | None
+    pairs_to: int | None
     sigma: float
     augment: tuple[float, int] | str | None
-    gain: Any
-    relevant_from: float | None
-    max_label: float | None
 
 
 class LambdaRankOptions(RankNetOptions, total=False):
@@ -137,21 +159,38 @@ class LambdaRankOptions(RankNetOptions, total=False):
     objective_metric: str | None
 
 
-class LambdaBoostOptions(TypedDict, total=False):
+class LambdaBoostOptions(EstimatorOptions, total=False):
     """Options of `LambdaBoost`."""
 
     n_estimators: int
-    learning_rate: float
     early_stopping: int | None
     base: Booster | None
     metric: str | Sequence[str]
-    random_state: int | None
-    n_jobs: int | None
-    progress: bool
     objective: str
     objective_metric: str | None
     pairs_to: int | str | None
     sigma: float
-    gain: Any
-    relevant_from: float | None
-    max_label: float | None
+
+
+class TrainOptions(GrowthOptions, LambdaLoss, total=False):
+    """Options of `rustrank.train`."""
+
+    num_trees: int
+    seed: int
+    objective: str | Callable[..., Any]
+    preferences: Any
+    valid: Any
+    base: Booster | None
+    callbacks: Callable[[Round], object] | Sequence[Callable[[Round], object]] | None
+    num_threads: int | None
+    checkpoint: str | PathLike[str] | None
+    checkpoint_every: int
+    resume: bool
+    snapshot: str | PathLike[str] | None
+    snapshot_every: int
+    workers: int | None
+    mode: str
+    overlap: int
+    deadline: float
+    max_restarts: int
+    on_loss: str

@@ -1,0 +1,31 @@
+"""Files that are replaced as a whole, so that no reader sees half of one, and their checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Replace a text file atomically; it is on the disk when this returns."""
+    part = path.with_name(f".{path.name}.part")
+    with part.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def checksum(path: Path, *, syncs: bool = False) -> str:
+    """Return the checksum of a file; perhaps make sure that the file is on the disk."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+        if syncs:
+            os.fsync(stream.fileno())
+    return digest.hexdigest()

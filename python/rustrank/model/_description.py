@@ -1,0 +1,187 @@
+"""What a model says of itself: its size, features and parameters, and its trees as text and drawings."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.data.dataset_building import numbered_names
+from rustrank.formatting import count
+from rustrank.inputs.scalars import whole
+from rustrank.plotting.tree_layout import Picture, tree_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rustrank import _rustrank
+
+
+class DescribedModel:
+    """The base of `Booster`: what can be read of a model without documents."""
+
+    _core: _rustrank.Booster
+
+    @property
+    def num_trees(self) -> int:
+        """The number of trees."""
+        return self._core.num_trees
+
+    @property
+    def num_rounds(self) -> int:
+        """The number of boosting rounds: trees, or trees of each class."""
+        return self._core.num_rounds
+
+    @property
+    def classes(self) -> NDArray[np.float64] | None:
+        """The labels of a McRank booster in rising order; None for other boosters."""
+        return self._core.classes
+
+    @property
+    def num_features(self) -> int:
+        """The number of features, ranks within queries included."""
+        return self._core.num_features
+
+    @property
+    def num_raw_features(self) -> int:
+        """The number of raw features: without the ranks within queries."""
+        return self._core.num_raw_features
+
+    @property
+    def query_ranks(self) -> bool:
+        """Whether the second half of the features are the ranks of the first within queries."""
+        return self._core.query_ranks
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features; ``f0``, ``f1``, ... where the training set had none."""
+        return self._core.feature_names or numbered_names(self.num_features, self.query_ranks)
+
+    @property
+    def params(self) -> dict[str, str]:
+        """The parameters and the objective of training, as text."""
+        noted = self._core.attributes()
+        return {name: value for name, value in noted.items() if not name.startswith("categories.")}
+
+    @property
+    def position_bias(self) -> NDArray[np.float64] | None:
+        """The learned position bias: the log ratio of clicks at each position to the first one.
+
+        A position at which the same document is clicked half as often has about -0.69. None if the training
+        set had no positions. Training that continues from this booster starts with these values.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> judged = rr.datasets.make_polynomial(num_queries=50, seed=1)
+        >>> log = rr.datasets.make_clicks(judged, sessions=20)
+        >>> train = rr.Dataset(log.X, log.y, qid=log.qid, position=log.position)
+        >>> seen = np.exp(rr.train(train, num_trees=50).position_bias)
+        >>> bool(seen[0] == 1.0 > seen[1] > seen[4])
+        True
+        """
+        note = self.params.get("position_bias")
+        if note is None:
+            return None
+        values = np.array(note.split(" "), np.float64)
+        return np.asarray(values - values[0])
+
+    @property
+    def path(self) -> list[tuple[int, float]]:
+        """The features of linear parts with their weights, in the order they were added.
+
+        For `LambdaBoost`, the feature and the step of each round.
+        """
+        features, weights = self._core.terms()
+        return list(zip(features.tolist(), weights.tolist(), strict=True))
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The weight of each feature in linear parts: the sum over the `path`."""
+        features, weights = self._core.terms()
+        sums = np.zeros(self.num_features)
+        np.add.at(sums, features, weights)
+        return sums
+
+    def dump(self) -> dict[str, Any]:
+        """Return all trees as nested dictionaries, which `json` can write."""
+        return {
+            "num_features": self.num_features,
+            "feature_names": self.feature_names,
+            "intercept": self._core.intercept,
+            "params": self.params,
+            "trees": [self._nested(number) for number in range(self.num_trees)],
+        }
+
+    def dump_text(self) -> str:
+        """Return all trees as indented text."""
+        lines = [f"{self!r}", f"intercept {self._core.intercept!r}"]
+        for number, tree in enumerate(self.dump()["trees"]):
+            lines.append(f"tree {number}")
+            lines += _text_lines(tree, self.feature_names, 1)
+        return "\n".join(lines) + "\n"
+
+    def _nested(self, number: int) -> dict[str, Any]:
+        return _nested_tree(self._core, number)
+
+    def draw_tree(self, number: int) -> Picture:
+        """Return a drawing of a tree as SVG, which notebooks display.
+
+        The root is on the left. Documents at or below a threshold go up; missing values follow the thick
+        line. Leaves show their values and numbers of training documents.
+        """
+        at = whole("number", number, 0, self.num_trees - 1)
+        return tree_picture(self._nested(at), self.feature_names, f"tree {at} of {self.num_trees}")
+
+
+def _nested_tree(core: _rustrank.Booster, number: int) -> dict[str, Any]:
+    """Return a tree as nested dictionaries, built from the last node, since children follow parents."""
+    flat = core.tree(number)
+    assert flat is not None  # noqa: S101 - numbers come from the model's own range
+    leaves = [
+        {"value": value, "docs": docs}
+        for value, docs in zip(flat["leaf_value"], flat["leaf_docs"], strict=True)
+    ]
+    nodes: dict[int, dict[str, Any]] = {}
+    for at in reversed(range(len(flat["feature"]))):
+        ends = (
+            leaves[-1 - end] if end < 0 else nodes.pop(end)
+            for end in (flat["left"][at], flat["right"][at])
+        )
+        fields = ("feature", "threshold", "missing_left", "reduction", "docs")
+        nodes[at] = {name: flat[name][at] for name in fields}
+        if flat["categories"][at] is not None:
+            nodes[at] = _on_categories(core, nodes[at], flat["categories"][at])
+        nodes[at]["left"], nodes[at]["right"] = ends
+    return nodes[0] if nodes else leaves[0]
+
+
+def _text_lines(node: dict[str, Any], names: Sequence[str], depth: int) -> list[str]:
+    """Return a node and all nodes below it as text, one line each."""
+    indent = "  " * depth
+    if "value" in node:
+        return [f"{indent}{node['value']!r} ({count(node['docs'], 'doc')})"]
+    missing = "left" if node["missing_left"] else "right"
+    categories = ", ".join(map(repr, node.get("categories", ())))
+    asked = f"in {categories}" if "categories" in node else f"<= {node['threshold']!r}"
+    line = (
+        f"{indent}{names[node['feature']]} {asked}, missing {missing} "
+        f"({count(node['docs'], 'doc')}, reduction {node['reduction']:.6g})"
+    )
+    sides = (_text_lines(node[side], names, depth + 1) for side in ("left", "right"))
+    return [line, *next(sides), *next(sides)]
+
+
+def _on_categories(
+    core: _rustrank.Booster, node: dict[str, Any], categories: list[int]
+) -> dict[str, Any]:
+    """Return a split on categories: those that go left, by their names where they have some."""
+    if node["threshold"] >= 1:  # Of a foreign model: all that is not missing goes left.
+        return {**node, "threshold": sys.float_info.max}
+    names = core.category_names().get(node["feature"])
+    named = categories if names is None else [names[category] for category in categories]
+    kept = {name: value for name, value in node.items() if name != "threshold"}
+    return {**kept, "categories": named}

@@ -1,0 +1,125 @@
+//! [`Documents`]: what every dataset knows of its documents and queries, whatever it keeps of their values.
+
+use super::builder::RowData;
+use super::content_order::ContentOrder;
+use crate::Queries;
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// Labels, queries and weights of documents, in an order of their content; `rows` and `query_of` map
+/// documents and queries to the caller's numbers.
+#[derive(Debug)]
+pub struct Documents {
+    order: ContentOrder,
+    labels: Vec<f32>,
+    row_weight: Option<Vec<f64>>,
+    query_weight: Option<Vec<f64>>,
+    base_score: Option<Vec<f64>>,
+    position: Option<Vec<u32>>,
+}
+
+impl Documents {
+    /// The rows of `data` in this order.
+    pub(super) fn new(order: ContentOrder, data: RowData) -> Self {
+        let gather = |values: Vec<f64>| order.grouping.gather(&values);
+        let by_query = |w: Vec<f64>| order.query_of.iter().map(|&q| w[q as usize]).collect();
+        Self {
+            labels: order.grouping.rows.iter().map(|&r| data.labels[r as usize] + 0.0).collect(),
+            row_weight: data.row_weight.map(gather),
+            query_weight: data.query_weight.map(by_query),
+            base_score: data.base_score.map(gather),
+            position: data.position.map(|position| order.grouping.gather(&position)),
+            order,
+        }
+    }
+
+    /// The number of documents.
+    pub fn num_docs(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The label of each document.
+    pub fn labels(&self) -> &[f32] {
+        &self.labels
+    }
+
+    /// The documents of each query.
+    pub fn queries(&self) -> &Queries {
+        &self.order.grouping.queries
+    }
+
+    /// The caller's row of each document.
+    pub fn rows(&self) -> &[u32] {
+        &self.order.grouping.rows
+    }
+
+    /// The caller's number of each query.
+    pub fn query_of(&self) -> &[u32] {
+        &self.order.query_of
+    }
+
+    /// A hash of each document's content, which identifies it in random draws.
+    pub fn doc_hash(&self) -> &[u64] {
+        &self.order.doc_hash
+    }
+
+    /// A hash of each query's content.
+    pub fn query_hash(&self) -> &[u64] {
+        &self.order.query_hash
+    }
+
+    /// The weight of each document, if given.
+    pub fn row_weight(&self) -> Option<&[f64]> {
+        self.row_weight.as_deref()
+    }
+
+    /// The weight of each query, if given.
+    pub fn query_weight(&self) -> Option<&[f64]> {
+        self.query_weight.as_deref()
+    }
+
+    /// The score of each document that training starts from, if given.
+    pub fn base_score(&self) -> Option<&[f64]> {
+        self.base_score.as_deref()
+    }
+
+    /// The position at which each document was shown, from 1, if given.
+    pub fn position(&self) -> Option<&[u32]> {
+        self.position.as_deref()
+    }
+
+    /// `values[doc]` in the order of the caller's rows.
+    pub fn by_row<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
+        self.order.grouping.scatter(values)
+    }
+
+    /// Makes an error about documents and queries name the caller's rows and queries.
+    pub(crate) fn name_caller_rows<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| error.with_caller_rows(self.rows(), self.query_of()))
+    }
+
+    /// An error unless some query has two different labels, which every ranking loss needs.
+    pub fn require_pairs(&self) -> Result<()> {
+        let queries = self.queries();
+        let mixed = |docs: Range<usize>| self.labels[docs].windows(2).any(|p| p[0] != p[1]);
+        if queries.ranges().any(mixed) {
+            return Ok(());
+        }
+        let what = if queries.len() == queries.num_docs() {
+            "no pairs to learn from: every query has one document"
+        } else {
+            "no pairs to learn from: in every query all labels are equal"
+        };
+        Err(Error::data("pairs", what).hint(
+            "check the labels, and that `qid` or `group` puts the documents of a query together",
+        ))
+    }
+
+    /// The bytes of memory.
+    pub(super) fn memory(&self) -> usize {
+        let floats = [&self.row_weight, &self.query_weight, &self.base_score];
+        let floats: usize = floats.into_iter().flatten().map(|values| 8 * values.len()).sum();
+        let places = self.position.as_ref().map_or(0, |places| 4 * places.len());
+        self.num_docs() * (4 + 4 + 8) + self.queries().len() * 20 + floats + places
+    }
+}
