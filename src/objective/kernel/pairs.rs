@@ -8,8 +8,8 @@
 
 use super::lanes::{PairLanes, exp};
 use super::{Column, GAP, LANES, SIGN, TWO, WIDE};
-use crate::model::mlp::kernel::at_levels;
 use crate::objective::pair_weights::PairTables;
+use crate::simd::at_levels;
 use std::ops::Range;
 
 /// The columns of one query by rank, padded to whole steps with finite numbers.
