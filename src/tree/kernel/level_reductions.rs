@@ -125,15 +125,15 @@ impl<'a> LevelReductions<'a> {
 
     #[inline(always)]
     fn add<Ops: SearchOps>(&mut self, columns: NodeColumns<'_>) {
-        let mut at = self.of_column[columns.first - self.first];
+        let first = self.of_column[columns.first - self.first];
         let Self { features, values, scratch, .. } = self;
+        let mut features = features[first..].iter_mut();
         let mut own = [0; 256];
         for (_, slot, sums) in columns.features(&self.criteria.features) {
             let sums = feature_sums(sums, slot, &mut own);
-            let feature = &mut features[at];
+            let Some(feature) = features.next() else { break };
             let values = &mut values[feature.start..feature.start + 2 * feature.len];
             add_feature::<Ops>(columns, (slot, sums), (feature, values), scratch);
-            at += 1;
         }
     }
 
