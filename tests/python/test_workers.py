@@ -377,3 +377,35 @@ def test_ctrl_c_ends_the_workers(folder: Path, tmp_path: Path) -> None:
     assert "KeyboardInterrupt" in error
     assert rr.Booster.load(tmp_path / "c.rrk").num_trees >= 1
     assert not [one for one in _commands() if str(tmp_path) in one]
+
+
+@pytest.mark.parametrize("mode", ["full-selection", "full-selection-all"])
+def test_full_selection_judges_a_tree_on_the_docs_of_the_others(folder: Path, mode: str) -> None:
+    # Algorithm 3 of Svore and Burges 2011, with a tree of each worker trained apart.
+    options: dict[str, Any] = {"preset": "burges2010", "num_leaves": 6, "min_leaf_docs": 5}
+    booster = rr.train(folder / "s3", workers=3, mode=mode, num_trees=6, **options)
+    files = rr.Shards.load(folder / "s3").paths(range(3))
+    parts = [rr.datasets.read_letor(file) for file in files]
+    bins = rr.Dataset.from_letor(list(files))
+    scores = [np.zeros(len(part.y)) for part in parts]
+    for _ in range(6):
+        trees = [
+            rr.train(
+                rr.Dataset(part.X, part.y, qid=part.qid, like=bins, base_score=so_far),
+                num_trees=1,
+                **options,
+            )
+            for part, so_far in zip(parts, scores, strict=True)
+        ]
+        values = []
+        for worker, tree in enumerate(trees):
+            judges = [at for at in range(3) if mode == "full-selection-all" or at != worker]
+            y, qid = (
+                np.concatenate([getattr(parts[at], name) for at in judges]) for name in ("y", "qid")
+            )
+            after = [scores[at] + tree.score(parts[at].X) for at in judges]
+            values.append(float(rr.evaluate(np.concatenate(after), y, qid=qid)["ndcg@10"]))
+        best = trees[int(np.argmax(values))]
+        scores = [one + best.score(part.X) for one, part in zip(scores, parts, strict=True)]
+    for part, slow in zip(parts, scores, strict=True):
+        np.testing.assert_allclose(booster.score(part.X), slow, rtol=0, atol=1e-6)

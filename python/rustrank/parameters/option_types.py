@@ -148,7 +148,7 @@ class RankNetOptions(EstimatorOptions, total=False):
     restarts: int
     restart_factor: float
     metric: str | Sequence[str]
-    pairs_to: int | None
+    pairs_to: int | str | None
     sigma: float
     augment: tuple[float, int] | str | None
 

@@ -318,12 +318,13 @@ def train(
         Train with so many processes, which MPI starts here and which read the shards themselves
         (``pip install 'rustrank[mpi]'``). Their messages are neither encrypted nor checked for who
         speaks: on a network that is trusted only. Within: from 1 to 65536.
-    mode : {"histogram", "features", "full-selection", "sample-selection"}, default "histogram"
+    mode : {"histogram", "features", "full-selection", "full-selection-all", "sample-selection"}, default "histogram"
         How workers share the work. Each has some of the docs, and sums of them travel
         (``histogram``), or all docs and some of the features (``features``): the model is the one
         that a single process would train, to the byte. Or each grows a tree on its own docs, and
-        the tree that is best for all docs (``full-selection``) or one that is drawn
-        (``sample-selection``) is taken: nothing travels but trees.
+        the tree is taken that is best for the docs of the other workers (``full-selection``, as in
+        Svore and Burges 2011), that is best for all docs (``full-selection-all``), or that is drawn
+        (``sample-selection``): nothing travels but trees.
     overlap : int, default 0
         For the selections: from how many of the workers after it each has the docs, too. Within:
         from 0 to 65536.

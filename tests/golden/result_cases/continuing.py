@@ -77,6 +77,7 @@ def same_bins(options: dict[str, Any]) -> Result:
 @case("workers none", None)
 @case("workers histogram", "histogram")
 @case("workers features", "features")
+@case("workers full-selection-all", "full-selection-all")
 @case("workers full-selection", "full-selection")
 @case("workers sample-selection", "sample-selection")
 @case("workers overlap", "full-selection", workers=3, overlap=1)
