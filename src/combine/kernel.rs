@@ -6,7 +6,7 @@
 
 use super::kinetic_list::{KineticList, MetricChange, WalkLimit, WalkOutcome};
 use super::query_metric::{GainSum, QueryMetric, RecomputedMetric};
-use crate::simd::at_levels;
+use crate::model::mlp::kernel::at_levels;
 
 at_levels! {
     /// [`KineticList::walk`] of a sum of gains.

@@ -7,7 +7,6 @@
 //! The *mean discount* of a document is that of the ranks of its block. Exchanging the scores of two
 //! documents exchanges their mean discounts, so a swap delta is a product of two differences.
 
-use super::definition::LabelUse;
 use super::prepared::{MetricScratch, PreparedMetric};
 use super::ranking::Ranking;
 use super::swap_delta::{SwapQuery, SwapTable};
@@ -16,15 +15,8 @@ use super::swap_delta::{SwapQuery, SwapTable};
 pub(crate) fn sum(metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
     let ranks = metric.cut().min(ranking.retrieved());
     let discounts = scratch.discounts.of(metric.metric.measure(), ranks);
-    // The choice is made here, and not for each document.
-    match metric.facts.label_use {
-        LabelUse::Gain => add_blocks(ranking, |label| metric.gains.of(label), discounts),
-        _ => add_blocks(ranking, |label| metric.gain(label), discounts),
-    }
-}
-
-fn add_blocks(ranking: &Ranking, gain: impl Fn(f32) -> f64, discounts: &[f64]) -> f64 {
-    let blocks = ranking.blocks().map(|block| (block.labels.len(), mean_gain(block.labels, &gain)));
+    let gain = |label| metric.gain(label);
+    let blocks = ranking.blocks().map(|block| (block.labels.len(), mean_gain(block.labels, gain)));
     add_runs(blocks, discounts)
 }
 

@@ -4,7 +4,7 @@
 //! scores are then equal are tied. Sums over pairs have 32 bits and an order given by ranks alone.
 
 use super::augment::for_each_query_and_copy;
-use super::kernel::{self, Column, GAP, Pairs, SIGN, TWO, WIDE, WIDEST};
+use super::kernel::{self, Column, GAP, Pairs, RankColumns, SIGN, TWO, WIDE, WIDEST};
 use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
 use super::pair_gains::PairGains;
 use super::pair_weights::{PairTables, RankDiscounts};
@@ -125,15 +125,6 @@ struct LambdaBuffers {
     /// For [`PairWeights::SwapDeltas`]: scores by rank and a row of deltas.
     rank_scores: Vec<f64>,
     deltas: Vec<f64>,
-}
-
-#[derive(Debug, Default)]
-struct RankColumns {
-    score: Column<f32>,
-    exp: Column<f32>,
-    gain: Column<f32>,
-    grad: Column<f32>,
-    hess: Column<f32>,
 }
 
 impl LambdaBuffers {
@@ -279,22 +270,13 @@ impl LambdaBuffers {
     }
 
     fn add_rows(&mut self, task: &LambdaTask<'_>, shape: usize, uppers: std::ops::Range<usize>) {
-        let PairTables { above, below, share, lower_from, .. } = &self.tables;
-        let RankColumns { score, exp, gain, grad, hess } = &mut self.ranked;
         let mut pairs = Pairs {
             uppers,
             num_docs: self.order.docs.len(),
             sigma: task.options.sigma as f32,
             gap_offset: task.options.gap_offset as f32,
-            lower_from,
-            score,
-            exp,
-            gain,
-            above: [&above[0], &above[1]],
-            below: [&below[0], &below[1]],
-            share,
-            grad,
-            hess,
+            columns: &mut self.ranked,
+            tables: &self.tables,
         };
         self.total += f64::from(kernel::pairs(task.level, shape, &mut pairs));
     }

@@ -5,8 +5,8 @@
 
 use super::LANES;
 use super::lanes::{PairLanes, exp};
+use crate::model::mlp::kernel::at_levels;
 use crate::random;
-use crate::simd::at_levels;
 
 /// ln(x) for positive normal x; relative error below 3e-7, also near 1.
 #[inline(always)]

@@ -20,7 +20,7 @@ mod x86;
 
 pub(super) use column::{Column, LANES};
 pub(super) use math::{above, exps, perturb, shift};
-pub(super) use pairs::{Pairs, pairs};
+pub(super) use pairs::{Pairs, RankColumns, pairs};
 
 use crate::simd::Level;
 

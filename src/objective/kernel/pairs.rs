@@ -7,11 +7,24 @@
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
 use super::lanes::{PairLanes, exp};
-use super::{GAP, LANES, SIGN, TWO, WIDE};
-use crate::simd::at_levels;
+use super::{Column, GAP, LANES, SIGN, TWO, WIDE};
+use crate::model::mlp::kernel::at_levels;
+use crate::objective::pair_weights::PairTables;
 use std::ops::Range;
 
 /// The columns of one query by rank, padded to whole steps with finite numbers.
+#[derive(Debug, Default)]
+pub(in crate::objective) struct RankColumns {
+    /// Clean scores.
+    pub(in crate::objective) score: Column<f32>,
+    /// `exp(sigma * score)`; not read if wide.
+    pub(in crate::objective) exp: Column<f32>,
+    pub(in crate::objective) gain: Column<f32>,
+    pub(in crate::objective) grad: Column<f32>,
+    pub(in crate::objective) hess: Column<f32>,
+}
+
+/// The pairs of some upper docs.
 #[derive(Debug)]
 pub(in crate::objective) struct Pairs<'a> {
     /// The upper docs.
@@ -20,19 +33,8 @@ pub(in crate::objective) struct Pairs<'a> {
     pub(in crate::objective) num_docs: usize,
     pub(in crate::objective) sigma: f32,
     pub(in crate::objective) gap_offset: f32,
-    /// The first lower doc of each upper one.
-    pub(in crate::objective) lower_from: &'a [u32],
-    /// Clean scores.
-    pub(in crate::objective) score: &'a [f32],
-    /// `exp(sigma * score)`; not read if wide.
-    pub(in crate::objective) exp: &'a [f32],
-    pub(in crate::objective) gain: &'a [f32],
-    /// Of pairs in the right order and, if there are two tables, in the wrong one.
-    pub(in crate::objective) above: [&'a [f32]; 2],
-    pub(in crate::objective) below: [&'a [f32]; 2],
-    pub(in crate::objective) share: &'a [f32],
-    pub(in crate::objective) grad: &'a mut [f32],
-    pub(in crate::objective) hess: &'a mut [f32],
+    pub(in crate::objective) columns: &'a mut RankColumns,
+    pub(in crate::objective) tables: &'a PairTables,
 }
 
 /// Zeros, ones and zeros: a window of it masks the first or the last lanes of a step.
@@ -62,15 +64,15 @@ struct Steps<'a> {
 
 impl<'a> Steps<'a> {
     #[inline(always)]
-    fn of<'b: 'a>(pairs: &'a mut Pairs<'b>, len: usize) -> Self {
-        let steps = |column: &'a [f32]| &column.as_chunks::<LANES>().0[..len];
+    fn of(columns: &'a mut RankColumns, tables: &'a PairTables, len: usize) -> Self {
+        let steps = |column: &'a Column<f32>| &column.as_chunks::<LANES>().0[..len];
         Self {
-            score: steps(pairs.score),
-            exp: steps(pairs.exp),
-            gain: steps(pairs.gain),
-            below: pairs.below.map(steps),
-            grad: &mut pairs.grad.as_chunks_mut::<LANES>().0[..len],
-            hess: &mut pairs.hess.as_chunks_mut::<LANES>().0[..len],
+            score: steps(&columns.score),
+            exp: steps(&columns.exp),
+            gain: steps(&columns.gain),
+            below: tables.below.each_ref().map(steps),
+            grad: &mut columns.grad.as_chunks_mut::<LANES>().0[..len],
+            hess: &mut columns.hess.as_chunks_mut::<LANES>().0[..len],
         }
     }
 }
@@ -121,26 +123,27 @@ fn pairs_of_shape<L: PairLanes>(shape: usize, pairs: &mut Pairs<'_>) -> f32 {
 
 #[inline(always)]
 fn run<L: PairLanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
-    let num_docs = pairs.num_docs;
+    let Pairs { num_docs, sigma, gap_offset, .. } = *pairs;
+    let (columns, tables) = (&mut *pairs.columns, pairs.tables);
     let len = num_docs.div_ceil(LANES);
     let last = len.max(1) - 1;
     let end = L::load(&window(2 * LANES - (num_docs - last * LANES)));
     let mut total = L::splat(0.0);
     for i in pairs.uppers.clone() {
-        let from = pairs.lower_from[i] as usize;
+        let from = tables.lower_from[i] as usize;
         if from >= num_docs {
             break;
         }
         let upper = Upper {
-            score: L::splat(pairs.score[i]),
-            exp: L::splat(pairs.exp[i]),
-            gain: L::splat(pairs.gain[i]),
-            above: pairs.above.map(|above| L::splat(above[i])),
-            share: L::splat(pairs.share[i]),
-            sigma: L::splat(pairs.sigma),
-            gap_offset: L::splat(pairs.gap_offset),
+            score: L::splat(columns.score[i]),
+            exp: L::splat(columns.exp[i]),
+            gain: L::splat(columns.gain[i]),
+            above: tables.above.each_ref().map(|above| L::splat(above[i])),
+            share: L::splat(tables.share[i]),
+            sigma: L::splat(sigma),
+            gap_offset: L::splat(gap_offset),
         };
-        let mut steps = Steps::of(pairs, len);
+        let mut steps = Steps::of(columns, tables, len);
         let zero = L::splat(0.0);
         let mut sums = Sums { grad: zero, hess: zero, magnitude: total };
         let first = from / LANES;
@@ -154,8 +157,8 @@ fn run<L: PairLanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
             }
             sums = step::<L, SHAPE>(&mut steps, last, upper, (Some(end), sums));
         }
-        pairs.grad[i] -= sums.grad.sum();
-        pairs.hess[i] += sums.hess.sum();
+        columns.grad[i] -= sums.grad.sum();
+        columns.hess[i] += sums.hess.sum();
         total = sums.magnitude;
     }
     total.sum()
