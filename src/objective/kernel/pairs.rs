@@ -3,28 +3,13 @@
 //! Upper docs one by one against sixteen lower docs at a step. The sums of an upper doc have sixteen
 //! lanes and one order of adding them up; those of a lower doc are added to in the order of the upper
 //! docs. The steps are aligned, so that a lower doc's sums are read from where they were written.
-#![expect(unsafe_code, reason = "loops compiled for instructions behind a run-time check")]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use super::lanes::{PairLanes, exp};
-use super::{Column, GAP, LANES, SIGN, TWO, WIDE};
-use crate::model::mlp::kernel::at_levels;
-use crate::objective::pair_weights::PairTables;
+use super::lanes::{Lanes, exp};
+use super::{GAP, LANES, SIGN, TWO, WIDE};
 use std::ops::Range;
 
 /// The columns of one query by rank, padded to whole steps with finite numbers.
-#[derive(Debug, Default)]
-pub(in crate::objective) struct RankColumns {
-    /// Clean scores.
-    pub(in crate::objective) score: Column<f32>,
-    /// `exp(sigma * score)`; not read if wide.
-    pub(in crate::objective) exp: Column<f32>,
-    pub(in crate::objective) gain: Column<f32>,
-    pub(in crate::objective) grad: Column<f32>,
-    pub(in crate::objective) hess: Column<f32>,
-}
-
-/// The pairs of some upper docs.
 #[derive(Debug)]
 pub(in crate::objective) struct Pairs<'a> {
     /// The upper docs.
@@ -33,8 +18,19 @@ pub(in crate::objective) struct Pairs<'a> {
     pub(in crate::objective) num_docs: usize,
     pub(in crate::objective) sigma: f32,
     pub(in crate::objective) gap_offset: f32,
-    pub(in crate::objective) columns: &'a mut RankColumns,
-    pub(in crate::objective) tables: &'a PairTables,
+    /// The first lower doc of each upper one.
+    pub(in crate::objective) lower_from: &'a [u32],
+    /// Clean scores.
+    pub(in crate::objective) score: &'a [f32],
+    /// `exp(sigma * score)`; not read if wide.
+    pub(in crate::objective) exp: &'a [f32],
+    pub(in crate::objective) gain: &'a [f32],
+    /// Of pairs in the right order and, if there are two tables, in the wrong one.
+    pub(in crate::objective) above: [&'a [f32]; 2],
+    pub(in crate::objective) below: [&'a [f32]; 2],
+    pub(in crate::objective) share: &'a [f32],
+    pub(in crate::objective) grad: &'a mut [f32],
+    pub(in crate::objective) hess: &'a mut [f32],
 }
 
 /// Zeros, ones and zeros: a window of it masks the first or the last lanes of a step.
@@ -64,15 +60,15 @@ struct Steps<'a> {
 
 impl<'a> Steps<'a> {
     #[inline(always)]
-    fn of(columns: &'a mut RankColumns, tables: &'a PairTables, len: usize) -> Self {
-        let steps = |column: &'a Column<f32>| &column.as_chunks::<LANES>().0[..len];
+    fn of<'b: 'a>(pairs: &'a mut Pairs<'b>, len: usize) -> Self {
+        let steps = |column: &'a [f32]| &column.as_chunks::<LANES>().0[..len];
         Self {
-            score: steps(&columns.score),
-            exp: steps(&columns.exp),
-            gain: steps(&columns.gain),
-            below: tables.below.each_ref().map(steps),
-            grad: &mut columns.grad.as_chunks_mut::<LANES>().0[..len],
-            hess: &mut columns.hess.as_chunks_mut::<LANES>().0[..len],
+            score: steps(pairs.score),
+            exp: steps(pairs.exp),
+            gain: steps(pairs.gain),
+            below: pairs.below.map(steps),
+            grad: &mut pairs.grad.as_chunks_mut::<LANES>().0[..len],
+            hess: &mut pairs.hess.as_chunks_mut::<LANES>().0[..len],
         }
     }
 }
@@ -97,53 +93,28 @@ struct Sums<L> {
     magnitude: L,
 }
 
-at_levels! {
-    /// Adds the lambdas of pairs of `shape` (a sum of [`SIGN`] or [`TWO`], [`GAP`] and [`WIDE`]) to
-    /// `grad` and `hess`, but for the factor sigma, and returns the sum of their magnitudes.
-    pairs(shape: usize, pairs: &mut Pairs<'_>) -> f32 = pairs_of_shape<Lanes>
-}
-
 #[inline(always)]
-fn pairs_of_shape<L: PairLanes>(shape: usize, pairs: &mut Pairs<'_>) -> f32 {
-    match shape {
-        0 => run::<L, 0>(pairs),
-        1 => run::<L, 1>(pairs),
-        2 => run::<L, 2>(pairs),
-        4 => run::<L, 4>(pairs),
-        5 => run::<L, 5>(pairs),
-        6 => run::<L, 6>(pairs),
-        8 => run::<L, 8>(pairs),
-        9 => run::<L, 9>(pairs),
-        10 => run::<L, 10>(pairs),
-        12 => run::<L, 12>(pairs),
-        13 => run::<L, 13>(pairs),
-        _ => run::<L, 14>(pairs),
-    }
-}
-
-#[inline(always)]
-fn run<L: PairLanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
-    let Pairs { num_docs, sigma, gap_offset, .. } = *pairs;
-    let (columns, tables) = (&mut *pairs.columns, pairs.tables);
+pub(super) fn run<L: Lanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
+    let num_docs = pairs.num_docs;
     let len = num_docs.div_ceil(LANES);
     let last = len.max(1) - 1;
     let end = L::load(&window(2 * LANES - (num_docs - last * LANES)));
     let mut total = L::splat(0.0);
     for i in pairs.uppers.clone() {
-        let from = tables.lower_from[i] as usize;
+        let from = pairs.lower_from[i] as usize;
         if from >= num_docs {
             break;
         }
         let upper = Upper {
-            score: L::splat(columns.score[i]),
-            exp: L::splat(columns.exp[i]),
-            gain: L::splat(columns.gain[i]),
-            above: tables.above.each_ref().map(|above| L::splat(above[i])),
-            share: L::splat(tables.share[i]),
-            sigma: L::splat(sigma),
-            gap_offset: L::splat(gap_offset),
+            score: L::splat(pairs.score[i]),
+            exp: L::splat(pairs.exp[i]),
+            gain: L::splat(pairs.gain[i]),
+            above: pairs.above.map(|above| L::splat(above[i])),
+            share: L::splat(pairs.share[i]),
+            sigma: L::splat(pairs.sigma),
+            gap_offset: L::splat(pairs.gap_offset),
         };
-        let mut steps = Steps::of(columns, tables, len);
+        let mut steps = Steps::of(pairs, len);
         let zero = L::splat(0.0);
         let mut sums = Sums { grad: zero, hess: zero, magnitude: total };
         let first = from / LANES;
@@ -157,15 +128,15 @@ fn run<L: PairLanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
             }
             sums = step::<L, SHAPE>(&mut steps, last, upper, (Some(end), sums));
         }
-        columns.grad[i] -= sums.grad.sum();
-        columns.hess[i] += sums.hess.sum();
+        pairs.grad[i] -= sums.grad.sum();
+        pairs.hess[i] += sums.hess.sum();
         total = sums.magnitude;
     }
     total.sum()
 }
 
 #[inline(always)]
-fn step<L: PairLanes, const SHAPE: usize>(
+fn step<L: Lanes, const SHAPE: usize>(
     steps: &mut Steps<'_>,
     at: usize,
     upper: Upper<L>,
