@@ -3,8 +3,6 @@
 //! A kernel has a portable form, and perhaps others for some [`Level`]s; all give the same result.
 //! Code for a level may use all its features, and is called only if [`Level::is_available`].
 
-pub(crate) mod lanes;
-
 use std::sync::LazyLock;
 
 /// A set of instructions that includes those of the levels before.
@@ -113,48 +111,3 @@ macro_rules! for_levels {
 }
 #[cfg(feature = "train")]
 pub(crate) use for_levels;
-
-/// Defines a function that runs a loop with the instructions of a level; a body `<Lanes>` gets the lanes
-/// of the level, too.
-macro_rules! at_levels {
-    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $body:ident) => {
-        at_levels! {
-            @ $(#[$doc])* $name($($argument: $type),*) $(-> $result)? = [$body] [$body] [$body]
-        }
-    };
-    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? =
-        $body:ident<Lanes>) => {
-        at_levels! {
-            @ $(#[$doc])* $name($($argument: $type),*) $(-> $result)? =
-                [$body::<crate::simd::lanes::Plain>]
-                [$body::<crate::simd::lanes::Halves>]
-                [$body::<crate::simd::lanes::Wide>]
-        }
-    };
-    (@ $(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? =
-        [$($plain:tt)*] [$($halves:tt)*] [$($wide:tt)*]) => {
-        $(#[$doc])*
-        pub(crate) fn $name(level: crate::simd::Level, $($argument: $type),*) $(-> $result)? {
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-            fn avx2($($argument: $type),*) $(-> $result)? {
-                $($halves)*($($argument),*)
-            }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-            fn avx512($($argument: $type),*) $(-> $result)? {
-                $($wide)*($($argument),*)
-            }
-            match level {
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the level is available, and stands for all of these features.
-                crate::simd::Level::Avx512 if level.is_available() => unsafe { avx512($($argument),*) },
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: as above.
-                crate::simd::Level::Avx2 if level.is_available() => unsafe { avx2($($argument),*) },
-                _ => $($plain)*($($argument),*),
-            }
-        }
-    };
-}
-pub(crate) use at_levels;

@@ -13,7 +13,7 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, StridedTable};
 use rustrank::model::Model;
-use rustrank::objective::{GradientCall, Objective, Target};
+use rustrank::objective::{Objective, State, Target};
 use rustrank::tree::{GrowOptions, TreeShape};
 use rustrank::{Error, Gradient, Interrupt, Mean, Metric, Result};
 use std::sync::Arc;
@@ -24,8 +24,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Squares;
 
 impl Objective for Squares {
-    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
-        let GradientCall { target, state, interrupt } = call;
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         interrupt.check()?;
         for (doc, gradient) in gradients.iter_mut().enumerate() {
             let grad = (state.scores[doc] - f64::from(target.labels[doc])) as f32;
@@ -48,8 +53,13 @@ impl Objective for Squares {
 struct Pairs;
 
 impl Objective for Pairs {
-    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
-        let GradientCall { target, state, interrupt } = call;
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         interrupt.check()?;
         gradients.fill(Gradient::default());
         for docs in target.queries.ranges() {

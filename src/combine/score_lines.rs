@@ -30,12 +30,14 @@ const MOST_SHIFT: i32 = 1000;
 const FAR: i32 = 44;
 
 /// How precisely the lines of a query represent its scores.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LinePrecision {
-    /// To their last bits; else the scores of one ranker decide nearly everywhere.
-    pub(super) is_full: bool,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LinePrecision {
+    /// To their last bits.
+    Full,
+    /// The scores of one ranker are so small that the other's decide nearly everywhere.
+    Coarse,
     /// The order of many documents by this ranker, 0 or 1, is lost.
-    pub(super) lost: Option<usize>,
+    Lost(usize),
 }
 
 /// The line of a document.
@@ -126,11 +128,16 @@ impl LineFrame {
             let slope = if self.is_between { b - intercept } else { b };
             ScoreLine { intercept, slope, doc: doc as u32 }
         }));
-        let lost = [a, b].iter().zip(&reaches).position(|(scores, reach)| reach.is_far(scores));
+        let far = [a, b].iter().zip(&reaches).position(|(scores, reach)| reach.is_far(scores));
         // Scores that are all 0 are exact.
         let is_coarse = |of: i32, other: i32| of > -1022 && of + FAR < other;
-        let is_full = !is_coarse(reaches[0].most, of_b) && !is_coarse(of_b, of_a);
-        LinePrecision { is_full: is_full && lost.is_none(), lost }
+        match far {
+            Some(ranker) => LinePrecision::Lost(ranker),
+            None if is_coarse(reaches[0].most, of_b) || is_coarse(of_b, of_a) => {
+                LinePrecision::Coarse
+            }
+            None => LinePrecision::Full,
+        }
     }
 }
 
@@ -142,7 +149,7 @@ impl PowerOfTwo {
     fn new(exponent: i32) -> Self {
         let exponent = exponent.clamp(-2000, 2000);
         let half = exponent / 2;
-        Self(2f64.powi(half), 2f64.powi(exponent - half))
+        Self(power_of_two(half), power_of_two(exponent - half))
     }
 
     fn whole(self, score: f64) -> f64 {
@@ -153,6 +160,10 @@ impl PowerOfTwo {
 fn scaled(x: f64, exponent: i32) -> f64 {
     let PowerOfTwo(first, second) = PowerOfTwo::new(exponent);
     x * first * second
+}
+
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(u64::from((exponent + 1023).cast_unsigned()) << 52)
 }
 
 fn largest(scores: &[f64]) -> f64 {
@@ -218,11 +229,17 @@ pub(super) struct TiedDocs {
     members: Vec<u32>,
     /// The range of each document's set in `members`.
     ranges: Vec<Range<u32>>,
+    /// A hash table of lines: one more than the line's place, 0 for an empty slot.
+    slots: Vec<u32>,
     sorted: Vec<ScoreLine>,
 }
 
 impl TiedDocs {
     pub(super) fn find(&mut self, lines: &[ScoreLine], labels: &[f32], ties: Ties) {
+        self.any = self.has_equal_lines(lines);
+        if !self.any {
+            return;
+        }
         self.sorted.clear();
         self.sorted.extend_from_slice(lines);
         let label = |line: &ScoreLine| labels[line.doc as usize];
@@ -235,10 +252,6 @@ impl TiedDocs {
             };
             lines.then(rule).then(x.doc.cmp(&y.doc))
         });
-        self.any = self.sorted.windows(2).any(|pair| same(&pair[0], &pair[1]));
-        if !self.any {
-            return;
-        }
         self.members.clear();
         self.members.extend(self.sorted.iter().map(|line| line.doc));
         self.ranges.clear();
@@ -257,6 +270,26 @@ impl TiedDocs {
     pub(super) fn of(&self, doc: u32) -> &[u32] {
         let Range { start, end } = self.ranges[doc as usize];
         &self.members[start as usize..end as usize]
+    }
+
+    /// Whether a line occurs twice.
+    fn has_equal_lines(&mut self, lines: &[ScoreLine]) -> bool {
+        let size = (4 * lines.len()).next_power_of_two();
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        for (at, line) in lines.iter().enumerate() {
+            let key = line.intercept.to_bits() ^ line.slope.to_bits().rotate_left(31);
+            let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let mut slot = hash as usize & (size - 1);
+            while self.slots[slot] != 0 {
+                if same(&lines[self.slots[slot] as usize - 1], line) {
+                    return true;
+                }
+                slot = (slot + 1) & (size - 1);
+            }
+            self.slots[slot] = at as u32 + 1;
+        }
+        false
     }
 }
 

@@ -17,28 +17,23 @@ pub(crate) fn sum(metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Metr
     let ranks = metric.cut().min(ranking.retrieved());
     let discounts = scratch.discounts.of(metric.metric.measure(), ranks);
     // The choice is made here, and not for each document.
-    match metric.facts.label_use {
+    match metric.label_use() {
         LabelUse::Gain => add_blocks(ranking, |label| metric.gains.of(label), discounts),
         _ => add_blocks(ranking, |label| metric.gain(label), discounts),
     }
 }
 
 fn add_blocks(ranking: &Ranking, gain: impl Fn(f32) -> f64, discounts: &[f64]) -> f64 {
-    let blocks = ranking.blocks().map(|block| (block.labels.len(), mean_gain(block.labels, &gain)));
-    add_runs(blocks, discounts)
-}
-
-/// Adds runs of documents, so many with one gain, down to the last rank that has a discount.
-fn add_runs(mut runs: impl Iterator<Item = (usize, f64)>, discounts: &[f64]) -> f64 {
-    let (mut sum, mut start) = (0.0, 0);
-    while start < discounts.len()
-        && let Some((size, gain)) = runs.next()
-    {
-        let end = (start + size).min(discounts.len());
-        for discount in &discounts[start..end] {
+    let mut sum = 0.0;
+    for block in ranking.blocks() {
+        if block.start >= discounts.len() {
+            break;
+        }
+        let end = (block.start + block.labels.len()).min(discounts.len());
+        let gain = mean_gain(block.labels, &gain);
+        for discount in &discounts[block.start..end] {
             sum += gain * discount;
         }
-        start = end;
     }
     sum
 }
@@ -62,8 +57,16 @@ pub(crate) fn ideal(
     let num_docs = ranking.levels().iter().map(|level| level.count).sum::<usize>();
     let ranks = num_docs.min(metric.cut());
     let discounts = scratch.discounts.of(metric.metric.measure(), ranks);
-    let levels = ranking.levels().iter().map(|level| (level.count, metric.gain(level.label)));
-    add_runs(levels, discounts)
+    let (mut sum, mut start) = (0.0, 0);
+    for level in ranking.levels() {
+        let end = (start + level.count).min(ranks);
+        let gain = metric.gain(level.label);
+        for discount in &discounts[start..end] {
+            sum += gain * discount;
+        }
+        start = end;
+    }
+    sum
 }
 
 /// Swap deltas of a sum of gains times discounts.
@@ -86,7 +89,9 @@ impl SwapTable for DiscountSwaps {
         self.discount.resize(docs.len(), 0.0);
         for block in ranking.all_blocks() {
             let size = block.labels.len();
-            let mean = block.part(discounts).iter().sum::<f64>() / divisor / size as f64;
+            let end = (block.start + size).min(discounts.len());
+            let within_cut = discounts.get(block.start..end).unwrap_or_default();
+            let mean = within_cut.iter().sum::<f64>() / divisor / size as f64;
             for (&doc, &label) in docs[block.start..].iter().zip(block.labels) {
                 self.gain[doc as usize] = metric.gain(label);
                 self.discount[doc as usize] = mean;

@@ -1,4 +1,4 @@
-//! The change of a metric by exchanging the scores of two documents: exact, signed, O(1) a pair of a row.
+//! The change of a metric by exchanging the scores of two documents: exact, signed, O(1) a pair.
 //!
 //! `delta(a, b)` is the metric after the exchange minus the metric before, with the cut, with ties
 //! in expectation and with documents that are not retrieved. It is exactly 0 for documents of one

@@ -29,7 +29,6 @@ pub use composite::{Component, Model};
 pub use explain::Explainer;
 pub use file::write_whole;
 pub use normalisation::Normalisation;
-#[cfg(feature = "train")]
 pub(crate) use parts::mlp;
 pub use parts::*;
 pub use ranks::query_ranks;

@@ -7,9 +7,8 @@
 )]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use crate::model::mlp::kernel::{LANES, Rows, lanes, lanes_mut};
-use crate::simd::at_levels;
-use crate::simd::lanes::Lanes;
+use crate::model::mlp::kernel::{LANES, Rows, at_levels, lanes, lanes_mut};
+use crate::model::mlp::lanes::Lanes;
 
 /// Values of a row that `outer` takes at once.
 const TILE: usize = 4;

@@ -7,21 +7,29 @@
 //! `(2m - k - 1) k / (2m (m - 1))` (its weight inside), which is 1/2 without a cut.
 //!
 //! *Level* is a label's number among the query's distinct labels, 0 the largest. Values cost
-//! O(n log L) for L levels. Deltas are made for a row of pairs at a time: what each level is worth in the
-//! block of one document, and its level in each block, take O(n) to count.
+//! O(n log L) for L levels. Deltas need what a level is worth in a block: from a table of blocks x
+//! levels for few levels, O(n L) to prepare and O(1) a pair, and for many from the counts of a wavelet
+//! matrix, O(n log L) to prepare and O(log L) a pair.
 
-use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser};
+use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::{LabelLevel, Ranking};
 use crate::metric::swap_delta::{SwapQuery, SwapTable};
-use std::ops::Range;
 
 #[derive(Debug)]
 pub(super) struct PairwiseAccuracy;
 
 impl MetricDefinition for PairwiseAccuracy {
-    fn facts(&self) -> MetricFacts {
-        MetricFacts::new("pairwise", LabelUse::Order, Normaliser::Ideal)
+    fn name(&self) -> &'static str {
+        "pairwise"
+    }
+
+    fn label_use(&self) -> LabelUse {
+        LabelUse::Order
+    }
+
+    fn normaliser(&self) -> Normaliser {
+        Normaliser::Ideal
     }
 
     fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
@@ -41,6 +49,9 @@ impl MetricDefinition for PairwiseAccuracy {
         Box::new(PairSwaps::default())
     }
 }
+
+/// Up to this many levels the deltas come from a table: 8 bytes a block and level.
+const TABLE_LEVELS: usize = 32;
 
 /// How a block's pairs are weighted.
 #[derive(Debug, Clone, Copy)]
@@ -108,19 +119,14 @@ impl LevelCounter {
         }
     }
 
-    /// How many docs have a larger label than `level`.
-    fn above(&self, level: usize) -> usize {
-        let (mut at, mut above) = (level, 0);
-        while at > 0 {
-            above += self.tree[at];
-            at &= at - 1;
-        }
-        above
-    }
-
     /// How many docs have a smaller label than `level`.
     fn below(&self, level: usize) -> usize {
-        self.total - self.above(level + 1)
+        let (mut at, mut up_to) = (level + 1, 0);
+        while at > 0 {
+            up_to += self.tree[at];
+            at &= at - 1;
+        }
+        self.total - up_to
     }
 }
 
@@ -167,145 +173,236 @@ struct PairSwaps {
     block: Vec<u32>,
     level: Vec<u32>,
     own: Vec<f64>,
-    /// Per block.
     weights: Vec<BlockPairWeights>,
-    /// The rank at which each block begins, and the end.
-    starts: Vec<usize>,
-    /// How many blocks lie wholly above the cut; the next one may do so in part.
-    whole: usize,
-    /// The levels by rank.
-    ranked: Vec<u32>,
-    num_levels: usize,
+    worths: LevelWorths,
     per_pair: f64,
 }
 
 impl SwapTable for PairSwaps {
-    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch) {
-        let SwapQuery { metric, ranking, divisor } = query;
-        let (docs, levels) = (ranking.docs(), ranking.levels());
-        let cut = metric.cut().min(ranking.retrieved());
-        (self.num_levels, self.per_pair) = (levels.len(), divisor.recip());
+    fn fill(&mut self, query: SwapQuery<'_>, _scratch: &mut MetricScratch) {
+        let ranking = query.ranking;
+        let docs = ranking.docs();
+        let levels = ranking.levels();
+        let cut = query.metric.cut().min(ranking.retrieved());
+        self.per_pair = query.divisor.recip();
         self.weights.clear();
-        self.starts.clear();
-        self.ranked.clear();
+        self.block.clear();
         self.block.resize(docs.len(), 0);
+        self.level.clear();
         self.level.resize(docs.len(), 0);
-        self.own.resize(docs.len(), 0.0);
         for (number, block) in ranking.all_blocks().enumerate() {
             let size = block.labels.len();
             let within = size.min(cut.saturating_sub(block.start));
             self.weights.push(BlockPairWeights::new(size, within));
-            self.starts.push(block.start);
             for (&doc, &label) in docs[block.start..].iter().zip(block.labels) {
-                let level = level_of(levels, label) as u32;
                 self.block[doc as usize] = number as u32;
-                self.level[doc as usize] = level;
-                self.ranked.push(level);
+                self.level[doc as usize] = level_of(levels, label) as u32;
             }
         }
-        self.starts.push(docs.len());
-        self.whole = self.weights.iter().take_while(|weights| weights.later == 1.0).count();
-        self.fill_own(ranking, &mut scratch.level_counter);
+        self.worths.fill(ranking, &self.weights, &self.level);
+        let places = self.block.iter().zip(&self.level);
+        self.own.clear();
+        self.own
+            .extend(places.map(|(&b, &l)| self.worths.of(&self.weights, b as usize, l as usize)));
     }
 
     fn delta(&self, a: usize, b: usize) -> f64 {
-        let mut delta = Vec::new();
-        self.row(a, b..b + 1, &mut delta);
-        delta[0]
-    }
-
-    fn row(&self, a: usize, docs: Range<usize>, deltas: &mut Vec<f64>) {
-        let (i, x) = (self.block[a] as usize, self.level[a] as usize);
-        let (in_block, of_level) = (self.worths_in_block(i), self.worths_of_level(x));
-        deltas.extend(docs.map(|b| {
-            let (j, y) = (self.block[b] as usize, self.level[b] as usize);
-            if i == j || x == y {
-                return 0.0;
-            }
-            let change = (in_block[y] - self.own[a]) + (of_level[j] - self.own[b]);
-            let (upper, lower) = (self.weights[i.min(j)], self.weights[i.max(j)]);
-            (change + upper.later - upper.inside - lower.inside) * self.per_pair
-        }));
+        let (a, b) = if self.block[a] <= self.block[b] { (a, b) } else { (b, a) };
+        let (i, j) = (self.block[a] as usize, self.block[b] as usize);
+        let (x, y) = (self.level[a] as usize, self.level[b] as usize);
+        if i == j || x == y {
+            return 0.0;
+        }
+        let above = self.worths.of(&self.weights, i, y) - self.own[a];
+        let below = self.worths.of(&self.weights, j, x) - self.own[b];
+        let (upper, lower) = (self.weights[i], self.weights[j]);
+        (above + below + upper.later - upper.inside - lower.inside) * self.per_pair
     }
 }
 
-impl PairSwaps {
-    /// Computes the worth of the level of each doc in its block.
-    fn fill_own(&mut self, ranking: &Ranking, counter: &mut LevelCounter) {
-        let levels = ranking.levels();
-        counter.fill(levels);
-        let larger = |sum: &mut usize, level: &LabelLevel| {
-            *sum += level.count;
-            Some(*sum - level.count)
-        };
-        let larger: Vec<usize> = levels.iter().scan(0, larger).collect();
-        // The worth of a level is the same in all blocks below the cut.
-        let cut = self.whole + 1;
-        let tail = if cut < self.weights.len() { self.worths_in_block(cut) } else { vec![] };
-        for (number, block) in ranking.all_blocks().enumerate() {
-            let BlockPairWeights { later, inside } = self.weights[number];
-            let runs = || block.labels.chunk_by(|a, b| a == b);
-            for run in runs().filter(|_| number < cut) {
-                counter.remove(level_of(levels, run[0]), run.len());
-            }
-            let mut start = block.start;
-            for run in runs() {
-                let level = level_of(levels, run[0]);
-                let worth = if number < cut {
-                    let better = larger[level] - counter.above(level) - (start - block.start);
-                    later * counter.below(level) as f64 - inside * run.len() as f64 + better as f64
-                } else {
-                    tail[level]
-                };
-                for &doc in &ranking.docs()[start..start + run.len()] {
-                    self.own[doc as usize] = worth;
-                }
-                start += run.len();
-            }
+/// The worth of each level in each block.
+#[derive(Debug, Clone)]
+enum LevelWorths {
+    /// For few levels: `[block][level]`.
+    Table(WorthTable),
+    /// For many: found by counting.
+    Counted(WaveletWorths),
+}
+
+impl Default for LevelWorths {
+    fn default() -> Self {
+        Self::Table(WorthTable::default())
+    }
+}
+
+impl LevelWorths {
+    fn fill(&mut self, ranking: &Ranking, weights: &[BlockPairWeights], level: &[u32]) {
+        let many = ranking.levels().len() > TABLE_LEVELS;
+        if many != matches!(self, Self::Counted(_)) {
+            *self = if many { Self::Counted(WaveletWorths::default()) } else { Self::default() };
+        }
+        match self {
+            Self::Table(table) => table.fill(ranking, weights, level),
+            Self::Counted(counted) => counted.fill(ranking, weights, level),
         }
     }
 
-    /// The worth of each level in a block.
-    fn worths_in_block(&self, number: usize) -> Vec<f64> {
-        let counts = |ranks: Range<usize>| {
-            let mut counts = vec![0usize; self.num_levels];
-            self.ranked[ranks].iter().for_each(|&level| counts[level as usize] += 1);
-            counts
-        };
-        let of_block = |number: usize| counts(self.starts[number]..self.starts[number + 1]);
-        let (num_docs, end) = (self.ranked.len(), self.starts[number + 1]);
-        let (here, after) = (of_block(number), counts(end..num_docs));
-        let cut = number.min(self.whole);
-        let before = counts(0..self.starts[cut]);
-        let partly = if cut < number { of_block(cut) } else { vec![0; self.num_levels] };
-        let BlockPairWeights { later, inside } = self.weights[number];
-        let (mut below, mut better, mut better_partly) = (num_docs - end, 0, 0);
-        let of_level = |level: usize| {
-            below -= after[level];
-            let better_docs = better as f64 + self.weights[cut].later * better_partly as f64;
-            better += before[level];
-            better_partly += partly[level];
-            later * below as f64 - inside * here[level] as f64 + better_docs
-        };
-        (0..self.num_levels).map(of_level).collect()
+    fn of(&self, weights: &[BlockPairWeights], block: usize, level: usize) -> f64 {
+        match self {
+            Self::Table(table) => table.worths[block * table.num_levels + level],
+            Self::Counted(counted) => counted.worth(weights, block, level),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct WorthTable {
+    num_levels: usize,
+    worths: Vec<f64>,
+    /// By level, while filling: docs after the block, docs in it, weighted docs of better levels
+    /// before it.
+    after: Vec<usize>,
+    here: Vec<usize>,
+    better: Vec<f64>,
+}
+
+impl WorthTable {
+    fn fill(&mut self, ranking: &Ranking, weights: &[BlockPairWeights], level: &[u32]) {
+        let Self { num_levels, worths, after, here, better } = self;
+        *num_levels = ranking.levels().len();
+        worths.clear();
+        after.clear();
+        after.extend(ranking.levels().iter().map(|level| level.count));
+        here.clear();
+        here.resize(*num_levels, 0);
+        better.clear();
+        better.resize(*num_levels, 0.0);
+        for (block, weights) in ranking.all_blocks().zip(weights) {
+            here.fill(0);
+            for &doc in &ranking.docs()[block.start..][..block.labels.len()] {
+                here[level[doc as usize] as usize] += 1;
+            }
+            let mut below: usize = ranking.levels().iter().map(|level| level.count).sum();
+            below -= block.start + block.labels.len();
+            let mut above = 0;
+            for (level, &here) in here.iter().enumerate() {
+                after[level] -= here;
+                below -= after[level];
+                let wins = weights.later * below as f64;
+                worths.push(wins - weights.inside * here as f64 + better[level]);
+                better[level] += weights.later * f64::from(above);
+                above += here as u32;
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct WaveletWorths {
+    wavelet: Wavelet,
+    /// The docs before each block, and of all blocks.
+    starts: Vec<u32>,
+    /// How many blocks lie wholly above the cut; the next one may do so in part.
+    whole: usize,
+    num_levels: usize,
+}
+
+impl WaveletWorths {
+    fn fill(&mut self, ranking: &Ranking, weights: &[BlockPairWeights], level: &[u32]) {
+        self.num_levels = ranking.levels().len();
+        self.starts.clear();
+        self.starts.extend(ranking.all_blocks().map(|block| block.start as u32));
+        self.starts.push(ranking.docs().len() as u32);
+        self.whole = weights.iter().take_while(|weights| weights.later == 1.0).count();
+        let by_rank = ranking.docs().iter().map(|&doc| level[doc as usize]);
+        self.wavelet.fill(by_rank, self.num_levels);
     }
 
-    /// The worth of a level in each block.
-    fn worths_of_level(&self, level: usize) -> Vec<f64> {
-        let level = level as u32;
-        let count = |docs: &[u32], is: fn(&u32, &u32) -> bool| {
-            docs.iter().map(|other| u32::from(is(other, &level))).sum::<u32>()
-        };
-        let mut below = count(&self.ranked, u32::gt);
-        let mut better = 0.0;
-        let of_block = |(weights, ranks): (&BlockPairWeights, &[usize])| {
-            let docs = &self.ranked[ranks[0]..ranks[1]];
-            below -= count(docs, u32::gt);
-            let wins = weights.later * f64::from(below);
-            let worth = wins - weights.inside * f64::from(count(docs, u32::eq)) + better;
-            better += weights.later * f64::from(count(docs, u32::lt));
-            worth
-        };
-        self.weights.iter().zip(self.starts.windows(2)).map(of_block).collect()
+    fn worth(&self, weights: &[BlockPairWeights], block: usize, level: usize) -> f64 {
+        let before = |block: usize, level| self.wavelet.before(self.starts[block], level);
+        let BlockPairWeights { later, inside } = weights[block];
+        let (from, to) = (before(block, level + 1), before(block + 1, level + 1));
+        let better = before(block.min(self.whole), level);
+        let here = (to - from) - (before(block + 1, level) - before(block, level));
+        let end = self.starts.len() - 1;
+        let not_below = before(end, level + 1) - to;
+        let after = self.starts[end] - self.starts[block + 1];
+        let mut worth = later * f64::from(after - not_below) - inside * f64::from(here);
+        if self.whole < block {
+            let partly = before(self.whole + 1, level) - better;
+            worth += weights[self.whole].later * f64::from(partly);
+        }
+        worth + f64::from(better)
+    }
+}
+
+/// A wavelet matrix of levels by rank: a bit plane a bit, each sorted stably by the bits above it.
+#[derive(Debug, Clone, Default)]
+struct Wavelet {
+    bits: u32,
+    /// `zeros[plane * (n + 1) + i]`: the zero bits among the first `i` of a plane.
+    zeros: Vec<u32>,
+    row: usize,
+    now: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Wavelet {
+    fn fill(&mut self, levels: impl Iterator<Item = u32>, num_levels: usize) {
+        self.bits = usize::BITS - num_levels.leading_zeros();
+        self.now.clear();
+        self.now.extend(levels);
+        self.row = self.now.len() + 1;
+        self.zeros.clear();
+        for bit in (0..self.bits).rev() {
+            let mut zeros = 0;
+            self.zeros.push(0);
+            self.next.clear();
+            for &level in &self.now {
+                if level >> bit & 1 == 0 {
+                    zeros += 1;
+                    self.next.push(level);
+                }
+                self.zeros.push(zeros);
+            }
+            self.next.extend(self.now.iter().filter(|&&level| level >> bit & 1 == 1));
+            std::mem::swap(&mut self.now, &mut self.next);
+        }
+    }
+
+    /// How many of the first `end` docs are at levels before `level`.
+    fn before(&self, end: u32, level: usize) -> u32 {
+        let (mut from, mut to, mut found) = (0u32, end, 0);
+        for (plane, bit) in self.zeros.chunks_exact(self.row).zip((0..self.bits).rev()) {
+            let (left, right) = (plane[from as usize], plane[to as usize]);
+            if level >> bit & 1 == 1 {
+                found += right - left;
+                let all = plane[self.row - 1];
+                (from, to) = (all + from - left, all + to - right);
+            } else {
+                (from, to) = (left, right);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wavelet_counts_like_a_scan() {
+        let levels: Vec<u32> = (0..200u32).map(|i| i * i % 37).collect();
+        let mut wavelet = Wavelet::default();
+        for n in [0, 1, 2, 63, 200] {
+            wavelet.fill(levels[..n].iter().copied(), 37);
+            for end in 0..=n {
+                for level in 0..=37 {
+                    let scan = levels[..end].iter().filter(|&&l| (l as usize) < level).count();
+                    assert_eq!(wavelet.before(end as u32, level) as usize, scan);
+                }
+            }
+        }
     }
 }

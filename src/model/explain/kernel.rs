@@ -8,7 +8,7 @@
 
 use super::paths::{Paths, Way, Ways};
 use super::quadrature::Quadrature;
-use crate::simd::at_levels;
+use crate::model::mlp::kernel::at_levels;
 
 /// Docs side by side.
 pub(super) const LANES: usize = 8;

@@ -3,8 +3,10 @@
 use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::Result;
 use crate::gradient::Gradient;
+use crate::interrupt::Interrupt;
 use crate::objective::pointwise::{each_doc, sums_of, weighted};
-use crate::objective::{GradientCall, Objective, Target};
+use crate::objective::tasks::GradientCall;
+use crate::objective::{Objective, State, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "regression",
@@ -20,7 +22,14 @@ pub(super) const DEFINITION: LossDefinition = LossDefinition {
 pub struct Regression;
 
 impl Objective for Regression {
-    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+    fn gradients(
+        &self,
+        target: &Target<'_>,
+        state: State<'_>,
+        gradients: &mut [Gradient],
+        interrupt: &Interrupt,
+    ) -> Result<()> {
+        let call = GradientCall { target, state: &state, interrupt };
         each_doc(call, gradients, |score, label| (score - f64::from(label), 1.0))
     }
 
@@ -32,5 +41,9 @@ impl Objective for Regression {
 
     fn words(&self, target: &Target<'_>) -> Vec<u64> {
         weighted(target, |label| [f64::from(label), 1.0])
+    }
+
+    fn needs_pairs(&self) -> bool {
+        false
     }
 }

@@ -8,10 +8,10 @@
 )]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use crate::simd::at_levels;
+use super::lanes::Lanes;
+
 /// Units that go side by side: widths are multiples of it.
-pub(crate) use crate::simd::lanes::LANES;
-use crate::simd::lanes::Lanes;
+pub(crate) const LANES: usize = 16;
 
 /// Docs that a tile of `product` takes at once: with sixteen lanes each, their sums fill the
 /// registers of AVX2 by half and keep the adders busy.
@@ -44,6 +44,51 @@ pub(crate) struct Scaling {
     /// The largest magnitude of an input.
     pub(crate) limit: f32,
 }
+
+/// Defines a function that runs a loop with the instructions of a level; a body `<Lanes>` gets the lanes
+/// of the level, too.
+macro_rules! at_levels {
+    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) = $body:ident) => {
+        at_levels! {
+            @ $(#[$doc])* $name($($argument: $type),*) = [$body] [$body] [$body]
+        }
+    };
+    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) = $body:ident<Lanes>) => {
+        at_levels! {
+            @ $(#[$doc])* $name($($argument: $type),*) =
+                [$body::<crate::model::mlp::lanes::Plain>]
+                [$body::<crate::model::mlp::lanes::Halves>]
+                [$body::<crate::model::mlp::lanes::Wide>]
+        }
+    };
+    (@ $(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) =
+        [$($plain:tt)*] [$($halves:tt)*] [$($wide:tt)*]) => {
+        $(#[$doc])*
+        pub(crate) fn $name(level: crate::simd::Level, $($argument: $type),*) {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+            fn avx2($($argument: $type),*) {
+                $($halves)*($($argument),*);
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
+            fn avx512($($argument: $type),*) {
+                $($wide)*($($argument),*);
+            }
+            match level {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: the level is available, and stands for all of these features.
+                crate::simd::Level::Avx512 if level.is_available() => unsafe { avx512($($argument),*) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: as above.
+                crate::simd::Level::Avx2 if level.is_available() => unsafe { avx2($($argument),*) },
+                _ => $($plain)*($($argument),*),
+            }
+        }
+    };
+}
+#[cfg(feature = "train")]
+pub(crate) use at_levels;
 
 at_levels! {
     /// Standardises rows of raw values in place; what is missing becomes 0.

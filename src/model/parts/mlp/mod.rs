@@ -18,6 +18,7 @@
 //! ```
 
 pub(crate) mod kernel;
+pub(crate) mod lanes;
 mod net;
 
 #[cfg(feature = "train")]

@@ -1,12 +1,11 @@
-//! Sixteen numbers at once, for the loops that do nearly all the work of nets and of pairs of documents.
+//! Sixteen numbers at once, for the loops that do nearly all the work of a net.
 //!
 //! A compiler left alone turns these loops into lanes in one crate and not in the next. An operation
 //! is the same IEEE operation on each lane at every level, so all levels give the same bits.
 #![expect(unsafe_code, reason = "a kernel: instructions behind a run-time check")]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-/// How many numbers go side by side.
-pub(crate) const LANES: usize = 16;
+use super::kernel::LANES;
 
 /// Sixteen numbers.
 pub(crate) trait Lanes: Copy {
@@ -24,7 +23,7 @@ pub(crate) trait Lanes: Copy {
 
 /// What every machine has.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain(pub(crate) [f32; LANES]);
+pub(crate) struct Plain([f32; LANES]);
 
 impl Lanes for Plain {
     #[inline(always)]
@@ -59,8 +58,6 @@ impl Lanes for Plain {
     }
 }
 
-#[cfg(all(target_arch = "x86_64", feature = "train"))]
-pub(crate) use x86::by_instructions;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Halves, Wide};
 
@@ -75,13 +72,13 @@ mod x86 {
 
     /// One register of AVX-512.
     #[derive(Clone, Copy)]
-    pub(crate) struct Wide(pub(crate) __m512);
+    pub(crate) struct Wide(__m512);
 
     /// Two of AVX2.
     #[derive(Clone, Copy)]
-    pub(crate) struct Halves(pub(crate) __m256, pub(crate) __m256);
+    pub(crate) struct Halves(__m256, __m256);
 
-    /// Functions of [`Lanes`] and of traits above it by instructions.
+    /// Functions of [`Lanes`] by instructions.
     macro_rules! by_instructions {
         ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $body:expr;)*) => {$(
             #[inline(always)]
@@ -92,8 +89,6 @@ mod x86 {
             }
         )*};
     }
-    #[cfg(feature = "train")]
-    pub(crate) use by_instructions;
 
     impl Lanes for Wide {
         by_instructions! {
