@@ -70,10 +70,13 @@ class Bench:
     scores: dict[str, Any] = field(default_factory=dict)
     #: The rate and leaves that were chosen, by name.
     chosen: dict[str, tuple[float, int]] = field(default_factory=dict)
+    #: The queries to test by.
+    test: rr.datasets.Ranking = field(init=False)
 
     def __post_init__(self) -> None:
         scale = self.scale
         most = scale.workers[-1]
+        # The last of them stays in memory.
         for name, queries, first in (
             ("train", scale.queries * most, 0),
             ("held", scale.held, 10**6),
@@ -81,7 +84,7 @@ class Bench:
         ):
             docs = rr.datasets.make_web(queries, scale.docs, seed=21, first_query=first)
             docs.to_letor(self.folder / f"{name}.txt")
-            setattr(self, name, docs)
+            self.test = docs
         self.lines = (self.folder / "train.txt").read_text().splitlines(keepends=True)
 
     def file(self, queries: int) -> Path:
@@ -102,7 +105,7 @@ class Bench:
             if value > best:
                 best = value
                 self.chosen[name] = rate, leaves
-                self.scores[name] = booster.score(self.test.X)  # type: ignore[attr-defined]
+                self.scores[name] = booster.score(self.test.X)
 
     def trained(self, queries: int, mode: str = "", workers: int = 1, **options: Any) -> rr.Booster:
         """Train on the first so many queries, on one machine or on workers."""
@@ -116,19 +119,21 @@ class Bench:
         if workers == 1:
             train = rr.Dataset.from_letor(file)
             return rr.train(train, valid=rr.Dataset.from_letor(held, like=train), **options)
-        shards = rr.shard(file, self.folder / f"{queries}-{workers}", shards=workers, overwrite=True)
+        shards = rr.shard(
+            file, self.folder / f"{queries}-{workers}", shards=workers, overwrite=True
+        )
         return rr.train(
             shards, workers=workers, mode=MODES[mode], valid=held, num_threads=1, **options
         )
 
     def value(self, name: str) -> rr.MetricValue:
         """Return the metric on the test queries."""
-        test = self.test  # type: ignore[attr-defined]
+        test = self.test
         return rr.evaluate(self.scores[name], test.y, qid=test.qid, metrics=METRIC)[METRIC]
 
     def difference(self, first: str, second: str) -> tuple[float, float]:
         """Return by how much the second is better, and the p-value."""
-        test = self.test  # type: ignore[attr-defined]
+        test = self.test
         a, b = self.scores[first], self.scores[second]
         found = rr.compare(a, b, test.y, qid=test.qid, metrics=METRIC)[METRIC]
         return found.difference, found.p_randomisation
@@ -149,7 +154,7 @@ def measured(bench: Bench) -> None:
             bench.train(f"{mode}, K = {K}, {scale.queries} each", grown, **spread)
             if K > 2:  # With two workers that overlap, both have everything.
                 bench.train(f"{mode}, K = {K}, overlapping", grown, overlap=1, **spread)
-            if K < most:
+            if most > K:
                 bench.train(f"{mode}, K = {K}, {everything // K} each", everything, **spread)
     if most >= 4:
         # Section 1.5.5: four workers with three quarters of the queries each.
@@ -221,7 +226,9 @@ def draw(bench: Bench, path: str) -> None:
          "sample, overlapping": "sample, K = %d, overlapping"},
         {"full": "full, K = %d, %d each", "sample": "sample, K = %d, %d each"},
     )  # fmt: skip
-    for axes, panel, title in zip(both, panels, (f"{each} (1.4, 1.5)", "all divided (1.6)"), strict=True):
+    for axes, panel, title in zip(
+        both, panels, (f"{each} (1.4, 1.5)", "all divided (1.6)"), strict=True
+    ):
         for (label, name), mark in zip(panel.items(), ("o-", "s--", "^-", "v--"), strict=False):
             names = {
                 K: name % ((K, everything // K) if name.count("%d") == 2 else K)
