@@ -4,7 +4,6 @@
 //! threads and any order of rows gives the same bits.
 
 use super::params::Inputs;
-use crate::block_sums::block_sums;
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -21,30 +20,35 @@ const BLOCK: usize = 4096;
 const LONG_TAIL: f64 = 6.0;
 
 /// The moments of a feature's values (first of each pair) and of their logarithms (second).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct FeatureMoments {
     count: f64,
-    means: [f64; 2],
-    /// Sums of squares and of fourth powers of the differences from the mean.
+    sums: [f64; 2],
     squares: [f64; 2],
     fourths: [f64; 2],
 }
 
 impl FeatureMoments {
-    fn kurtosis(&self, way: usize) -> f64 {
-        self.fourths[way] * self.count / (self.squares[way] * self.squares[way])
+    fn means(&self) -> [f64; 2] {
+        self.sums.map(|sum| sum / self.count.max(1.0))
+    }
+
+    fn kurtosis(&self) -> [f64; 2] {
+        let of =
+            |way: usize| self.fourths[way] * self.count / (self.squares[way] * self.squares[way]);
+        [of(0), of(1)]
     }
 
     /// The input made of a feature; `None` if the feature is constant.
     fn input(&self, feature: usize, inputs: Inputs) -> Option<NetInput> {
-        let [plain, log] = [0, 1].map(|way| self.kurtosis(way));
+        let [plain, log] = self.kurtosis();
         let log = match inputs {
             Inputs::Plain => false,
             Inputs::Log => true,
             Inputs::Auto => plain > LONG_TAIL && log < plain,
         };
         let way = usize::from(log);
-        let mean = self.means[way] as f32;
+        let mean = self.means()[way] as f32;
         let scale = (self.squares[way] / self.count).sqrt() as f32;
         let is_usable = mean.is_finite() && scale.is_finite() && (1.0 / scale).is_finite();
         let input = NetInput { feature: feature as u32, log, mean, scale };
@@ -58,23 +62,23 @@ pub(super) fn choose_inputs(
     inputs: Inputs,
     interrupt: &Interrupt,
 ) -> Result<Vec<NetInput>> {
-    let sums = sum_terms(data, interrupt, |_, [plain, log]| [1.0, plain, log, 0.0])?;
-    let mean = |[count, plain, log, _]: &[f64; 4]| [plain, log].map(|sum| sum / count.max(1.0));
-    let means: Vec<[f64; 2]> = sums.iter().map(mean).collect();
-    let powers = sum_terms(data, interrupt, |feature, values| {
-        let difference = |way: usize| values[way] - means[feature][way];
-        let [plain, log] = [0, 1].map(|way| difference(way) * difference(way));
-        [plain, log, plain * plain, log * log]
+    let none = vec![FeatureMoments::default(); data.num_features()];
+    let sums = gather(data, &none, interrupt, |moments, values| {
+        moments.count += 1.0;
+        for (sum, value) in moments.sums.iter_mut().zip(values) {
+            *sum += value;
+        }
     })?;
-    let moments = sums.iter().zip(means).zip(powers);
-    let moments = moments.map(|((sums, means), [a, b, c, d])| FeatureMoments {
-        count: sums[0],
-        means,
-        squares: [a, b],
-        fourths: [c, d],
-    });
-    let input = |(feature, moments): (usize, FeatureMoments)| moments.input(feature, inputs);
-    let inputs: Vec<NetInput> = moments.enumerate().filter_map(input).collect();
+    let moments = gather(data, &sums, interrupt, |moments, values| {
+        let means = moments.means();
+        for way in 0..2 {
+            let square = (values[way] - means[way]) * (values[way] - means[way]);
+            moments.squares[way] += square;
+            moments.fourths[way] += square * square;
+        }
+    })?;
+    let of_feature = |(feature, moments): (usize, &FeatureMoments)| moments.input(feature, inputs);
+    let inputs: Vec<NetInput> = moments.iter().enumerate().filter_map(of_feature).collect();
     if inputs.is_empty() {
         let what = "nothing can be learned: no feature has two values";
         return Err(Error::data("nothing", what));
@@ -82,24 +86,43 @@ pub(super) fn choose_inputs(
     Ok(inputs)
 }
 
-/// For each feature, sums of four terms of a value and its logarithm over all values.
-fn sum_terms(
+/// Adds all values to the moments known so far, block by block; the blocks are summed in order.
+fn gather(
     data: &RawDataset,
+    known: &[FeatureMoments],
     interrupt: &Interrupt,
-    terms: impl Fn(usize, [f64; 2]) -> [f64; 4] + Sync + Send,
-) -> Result<Vec<[f64; 4]>> {
+    add: impl Fn(&mut FeatureMoments, [f64; 2]) + Sync,
+) -> Result<Vec<FeatureMoments>> {
     let stride = data.stride();
-    let blocks = data.cells().par_chunks(BLOCK * stride);
-    block_sums(blocks, data.num_features(), interrupt, |sums, cells| {
-        for row in cells.chunks_exact(stride) {
-            for (feature, (sums, &cell)) in sums.iter_mut().zip(row).enumerate() {
-                if !cell.is_nan() {
-                    let terms = terms(feature, [cell, kernel::signed_log(cell)].map(f64::from));
-                    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+    let blocks: Vec<Vec<FeatureMoments>> = data
+        .cells()
+        .par_chunks(BLOCK * stride)
+        .map(|cells| {
+            interrupt.check()?;
+            let mut moments = known.to_vec();
+            for row in cells.chunks_exact(stride) {
+                for (moments, &cell) in moments.iter_mut().zip(row) {
+                    if !cell.is_nan() {
+                        add(moments, [cell, kernel::signed_log(cell)].map(f64::from));
+                    }
                 }
             }
+            Ok(moments)
+        })
+        .collect::<Result<_>>()?;
+    let mut all = known.to_vec();
+    for block in blocks {
+        for ((all, more), known) in all.iter_mut().zip(&block).zip(known) {
+            // Each block started from the known moments.
+            all.count += more.count - known.count;
+            for way in 0..2 {
+                all.sums[way] += more.sums[way] - known.sums[way];
+                all.squares[way] += more.squares[way];
+                all.fourths[way] += more.fourths[way];
+            }
         }
-    })
+    }
+    Ok(all)
 }
 
 /// Replaces the cells of a dataset by the standardised inputs of a net.
