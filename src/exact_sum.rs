@@ -72,7 +72,9 @@ impl ExactSum {
     pub(crate) fn words(mut self) -> [u64; WORDS] {
         self.settle();
         let mut words = [0; WORDS];
-        words[..LIMBS].copy_from_slice(&self.limbs.map(i64::cast_unsigned));
+        for (word, limb) in words.iter_mut().zip(self.limbs) {
+            *word = limb.cast_unsigned();
+        }
         words[LIMBS..].copy_from_slice(&self.others);
         words
     }
