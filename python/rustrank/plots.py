@@ -294,7 +294,7 @@ def plot_cuts(
         raise ParamError(message, code="metric.name")
     chance = real("level", level)
     several = [f"{name}@{cut}" for cut in places]
-    judging = Judging.of(several, gain, ties, empty, relevant_from, max_label, num_threads)
+    judging = Judging(several, gain, ties, empty, relevant_from, max_label, num_threads)
     given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
     found = SideBySide.of(rankers, given, judging.num_threads).evaluate_all(judging)
     axes = new_axes() if ax is None else ax

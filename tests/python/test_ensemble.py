@@ -267,7 +267,7 @@ def rated(useful: float = 1.0, num_queries: int = 80) -> MemberScores:
 
 
 def judging() -> Judging:
-    return Judging.of("ndcg@10", "exp2", "expected", "skip", 1, None, 1)
+    return Judging("ndcg@10", "exp2", "expected", "skip", 1, None, 1)
 
 
 def test_forward_selection_leaves_most_noise_out() -> None:

@@ -265,10 +265,9 @@ def test_swaps_are_what_the_metric_loses(booster: rr.Booster) -> None:
     from rustrank.combining.side_by_side import SideBySide
     from rustrank.metrics.evaluation import Drawing, Judging
 
-    judging = Judging.of("err@10", "exp2", "expected", "skip", 1, None, None)
-    choices = _findings.ReportOptions(judging, Drawing.of(50, 0, None), 0.95, "", 3)
+    judging = Judging("err@10", "exp2", "expected", "skip", 1, None, None)
     side = SideBySide.of(rankers, given, None)
-    found = _findings.compute_findings(side, choices, "feature")
+    found = _findings.Findings(side, judging, Drawing(50, 0, None), "feature", 3)
     assert len(found.gained) == 3
     value = rr.evaluate(scores, TEST.y, qid=TEST.qid, metrics="err@10")["err@10"].per_query
     for case in found.gained:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +12,6 @@ from rustrank.errors import DataError, wrong_kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from rustrank.model.booster import Booster
 
 #: The data sets that a caller may give.
@@ -23,23 +20,22 @@ _SETS = ("target", "background", "held_out", "valid_closed", "valid_open")
 _FIT, _CLOSED = 0.7, 0.3
 
 
-@dataclass(frozen=True, eq=False)
 class AdaptationData:
-    """The data sets of an adaptation."""
+    """The data sets of an adaptation.
 
-    #: The documents of the target that rankers are fitted to.
-    fit: RawRows
-    #: The documents that free parameters are chosen on.
-    choosing: RawRows
-    #: For each fold, the rows of ``fit`` to fit to and the rows of ``choosing`` to evaluate on.
-    folds: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    background: RawRows | None
-    valid: dict[str, RawRows]
+    Attributes
+    ----------
+    fit : RawRows
+        The documents of the target that rankers are fitted to.
+    choosing : RawRows
+        The documents that free parameters are chosen on.
+    folds : list of (rows, rows)
+        For each fold, the rows of ``fit`` to fit to and the rows of ``choosing`` to evaluate on.
+    """
 
-    @classmethod
-    def of(
-        cls, base: Booster, given: Mapping[str, Any], folds: int | None, seed: int
-    ) -> AdaptationData:
+    def __init__(
+        self, base: Booster, given: Mapping[str, Any], folds: int | None, seed: int
+    ) -> None:
         """Check all data sets, and split the target where a set is not given.
 
         Without a held-out set, ``folds`` is the number of folds.
@@ -58,15 +54,15 @@ class AdaptationData:
         _check_number(fit, choosing is None, closed is None)
         if closed is None:
             fit, closed = fit.split([_FIT, _CLOSED], seed)
-        valid = {"closed": closed}
+        self.fit, self.choosing, self.background = fit, choosing or fit, docs.get("background")
+        self.valid = {"closed": closed}
         if "valid_open" in docs:
-            valid["open"] = docs["valid_open"]
+            self.valid["open"] = docs["valid_open"]
         if choosing is None:
             count = min(folds or 0, int(fit.has_pairs().sum()))
-            rows = list(fit.rows_of_folds(fit.folds(count, seed), count))
+            self.folds = list(fit.rows_of_folds(fit.folds(count, seed), count))
         else:
-            rows = [(np.arange(len(fit.y)), np.arange(len(choosing.y)))]
-        return cls(fit, choosing or fit, rows, docs.get("background"), valid)
+            self.folds = [(np.arange(len(fit.y)), np.arange(len(choosing.y)))]
 
 
 def _check_labels(docs: RawRows, name: str) -> None:

@@ -83,7 +83,7 @@ class RecipeContext:
     @property
     def metric(self) -> str:
         """The name of the metric to maximise."""
-        return self.judging.metrics[0]
+        return self.judging.metric
 
     @property
     def num_threads(self) -> int | None:

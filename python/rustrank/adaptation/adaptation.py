@@ -22,14 +22,12 @@ from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
 from rustrank.formatting import Table, TableResult, interval, number, percent
 from rustrank.inputs.scalars import choice, flag, real, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values, difference_cells
-from rustrank.metrics.evaluation import Drawing, Judging, MetricValue
+from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, mean_of
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_adaptation
 from rustrank.progress import progress_of_steps
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rustrank.data.raw_rows import RawRows
 
 __all__ = ["Adaptation", "adapt"]
@@ -277,7 +275,7 @@ def adapt(
     ['base', 'interpolate', 'trees']
     """
     given = dict(locals())
-    judging = Judging.of(
+    judging = Judging(
         text("metric", metric), gain, max_label=max_label, num_threads=threads(num_threads)
     )
     bases = _bases(base)
@@ -286,7 +284,7 @@ def adapt(
     if isinstance(held_out, (int, np.integer)):
         folds = whole("held_out", held_out, 2, _MOST_FOLDS, ", or docs")
         given["held_out"] = None
-    data = AdaptationData.of(next(iter(bases.values())), given, folds, drawn)
+    data = AdaptationData(next(iter(bases.values())), given, folds, drawn)
     mixing = choice("mixing", mixing, ("powell", "lambdarank", "coordinate"))
     context = RecipeContext(bases, data, judging, check_trees(trees), mixing, drawn)
     listed = (
@@ -347,7 +345,7 @@ def _evaluated(
 ) -> Adaptation:
     boosters = {**context.bases, **{name: one.booster for name, one in made.items()}}
     first = next(iter(context.bases))
-    drawing = Drawing.of(seed=context.seed, num_threads=context.num_threads)
+    drawing = Drawing(seed=context.seed, num_threads=context.num_threads, level=level)
     sets = context.data.valid
     values = {
         name: {
@@ -358,7 +356,7 @@ def _evaluated(
     }
     comparisons = {
         name: {
-            recipe: compare_values(of[first], one, (first, recipe), drawing, level)
+            recipe: compare_values(of[first], one, (first, recipe), drawing)
             for recipe, one in of.items()
             if recipe != first
         }
@@ -397,7 +395,9 @@ def _choosing(
     joined = {name: np.full(len(mask), np.nan) for name, mask in masks.items()}
     for here in (True, False):
         there: dict[str, dict[str, Any]] = {
-            name: {recipe: _mean(one.per_query[masks[name] != here]) for recipe, one in of.items()}
+            name: {
+                recipe: mean_of(one.per_query[masks[name] != here]) for recipe, one in of.items()
+            }
             for name, of in values.items()
         }
         best = _best(there)
@@ -407,8 +407,3 @@ def _choosing(
         name: MetricValue(next(iter(values[name].values())).name, one, np.arange(len(one)))
         for name, one in joined.items()
     }
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    counted = values[~np.isnan(values)]
-    return float(counted.mean()) if len(counted) else math.nan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,42 +25,26 @@ if TYPE_CHECKING:
 _FIELDS = ("rankers", "y", "X", "qid", "group", "query_weight", "tie_break")
 
 
-@dataclass(frozen=True)
 class CombinerOptions:
     """The metric to maximise, and the search for weights."""
 
-    judging: Judging
-    method: str
-    alphas: tuple[float, float] | None
-    negative: bool
-    reach: float
-    most_passes: int
-    restarts: int
-    seed: int
-    tree: list[tuple[int, int]] | None
-    curve_steps: int
-    jitter: bool
-
-    @classmethod
-    def of(cls, judging: Judging, options: Mapping[str, Any]) -> CombinerOptions:
+    def __init__(self, judging: Judging, options: Mapping[str, Any]) -> None:
         """Check the kinds of options; the core checks names and ranges."""
         if len(judging.metrics) != 1:
             message = f"metric: got {len(judging.metrics)} metrics, expected one"
             raise ParamError(message, code="metric.name")
+        self.judging = judging
         listed = isinstance(options["method"], (tuple, list))
-        return cls(
-            judging,
-            "tree" if listed else text("method", options["method"]),
-            _alphas(options["alphas"]),
-            flag("negative", options["negative"]),
-            real("reach", options["reach"]),
-            whole("most_passes", options["most_passes"], 1, 2**31),
-            whole("restarts", options["restarts"], 0, 2**31),
-            whole("seed", options["seed"], 0, 2**64 - 1),
-            _tree(options["method"]) if listed else None,
-            whole("curve_steps", options["curve_steps"], 0, 2**31),
-            options["ties"] == "jitter",
-        )
+        self.method = "tree" if listed else text("method", options["method"])
+        self.tree = _tree(options["method"]) if listed else None
+        self.alphas = _alphas(options["alphas"])
+        self.negative = flag("negative", options["negative"])
+        self.reach = real("reach", options["reach"])
+        self.most_passes = whole("most_passes", options["most_passes"], 1, 2**31)
+        self.restarts = whole("restarts", options["restarts"], 0, 2**31)
+        self.seed = whole("seed", options["seed"], 0, 2**64 - 1)
+        self.curve_steps = whole("curve_steps", options["curve_steps"], 0, 2**31)
+        self.jitter = options["ties"] == "jitter"
 
 
 def _alphas(given: Any) -> tuple[float, float] | None:

@@ -29,7 +29,7 @@ def learn(scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
         weight_decay=0.0,
         # Larger than any score, so that nothing is clipped and a linear net is linear.
         limit=1e6,
-        metric=judging.metrics[0],
+        metric=judging.metric,
         gain=judging.gain,
         relevant_from=judging.relevant_from,
         max_label=judging.max_label,

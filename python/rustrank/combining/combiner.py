@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,8 +181,8 @@ class Combiner(TableResult):
     ) -> None:
         options = dict(locals())
         of_metric = "expected" if ties == "jitter" else ties
-        judging = Judging.of(metric, gain, of_metric, empty, relevant_from, max_label, num_threads)
-        self._options = CombinerOptions.of(judging, options)
+        judging = Judging(metric, gain, of_metric, empty, relevant_from, max_label, num_threads)
+        self._options = CombinerOptions(judging, options)
         self._rankers: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -327,7 +328,9 @@ class Combiner(TableResult):
         first = np.asarray(next(iter(named.values())))
         # Labels and queries do not matter here.
         nothing = {"y": np.zeros(len(first)), "group": [len(first)]}
-        scored = scored_rows(named, nothing, replace(self._options, jitter=False))
+        options = copy.copy(self._options)
+        options.jitter = False
+        scored = scored_rows(named, nothing, options)
         return self._combined(scored.scores)
 
     def plot(self, ax: Any = None) -> Any:
@@ -353,7 +356,7 @@ class Combiner(TableResult):
             values["held out"] = self.held_out
         weights = self._weights.tolist() if self.net is None else [math.nan] * len(self.names)
         return {
-            "metric": self._options.judging.metrics[0],
+            "metric": self._options.judging.metric,
             "weights": dict(zip(self.names, weights, strict=True)),
             "alpha": self.alpha,
             "interval": None if self.interval is None else list(self.interval),
@@ -364,7 +367,7 @@ class Combiner(TableResult):
         }
 
     def _tables(self) -> list[Table]:
-        head = ["", "weight", self._options.judging.metrics[0], "95% interval"]
+        head = ["", "weight", self._options.judging.metric, "95% interval"]
         weights = [""] * len(self.names)
         if self.net is None:
             weights = [f"{weight:.6g}" for weight in self._weights]
@@ -379,7 +382,7 @@ class Combiner(TableResult):
     def __repr__(self) -> str:
         """Show weights and values; of a combiner that is not fitted, the metric."""
         if not self._rankers:
-            return f"<Combiner: {self._options.judging.metrics[0]}, not fitted>"
+            return f"<Combiner: {self._options.judging.metric}, not fitted>"
         return super().__repr__()
 
     def _repr_html_(self) -> str:
@@ -389,7 +392,7 @@ class Combiner(TableResult):
 def combiner_for(judging: Judging, **options: Any) -> Combiner:
     """Return a combiner for the first metric of an evaluation, with its options."""
     return Combiner(
-        judging.metrics[0],
+        judging.metric,
         gain=judging.gain,
         relevant_from=judging.relevant_from,
         max_label=judging.max_label,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,14 @@ from rustrank.ensembles._weighting import (
 from rustrank.errors import DataError, ParamError, wrong_kind
 from rustrank.inputs.scalars import choice, real, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values
-from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue, first_value
+from rustrank.metrics.evaluation import (
+    Drawing,
+    Evaluation,
+    Judging,
+    MetricValue,
+    first_value,
+    height,
+)
 from rustrank.progress import progress_of_steps
 
 if TYPE_CHECKING:
@@ -73,20 +79,13 @@ class Row:
         }
 
 
-@dataclass(frozen=True, eq=False)
 class DataSplit:
     """The documents to fit members to, to fit weights to, and to evaluate on."""
 
-    whole: RawRows
-    fit: RawRows
-    held_out: RawRows | None
-    valid: RawRows
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> DataSplit:
+    def __init__(self, given: Mapping[str, Any]) -> None:
         """Check the data sets, and split off those that are given as shares."""
         seed = whole("seed", given["seed"], 0, 2**31)
-        docs = as_raw_rows(given["docs"], "docs")
+        self.whole = as_raw_rows(given["docs"], "docs")
         shares, others = {}, {}
         for name in ("held_out", "valid"):
             one = given[name]
@@ -101,11 +100,11 @@ class DataSplit:
         if taken >= 1:
             message = f"held_out and valid take {taken:g} of the docs, expected less"
             raise ParamError(message, code="held_out")
-        fit, *split = docs.split([1 - taken, *shares.values()], seed)
+        self.fit, *split = self.whole.split([1 - taken, *shares.values()], seed)
         others.update(zip(shares, split, strict=True))
-        for name, one in {"docs": fit, **others}.items():
-            _check(one, name, docs.X.shape[1])
-        return cls(docs, fit, others.get("held_out"), others["valid"])
+        for name, one in {"docs": self.fit, **others}.items():
+            _check(one, name, self.whole.X.shape[1])
+        self.held_out, self.valid = others.get("held_out"), others["valid"]
 
     @property
     def top(self) -> float:
@@ -127,52 +126,30 @@ def _check(docs: RawRows, name: str, num_features: int) -> None:
         raise DataError(message, code="labels.one")
 
 
-@dataclass(frozen=True, eq=False)
 class EnsembleOptions:
     """The options of `rustrank.ensemble`, checked."""
 
-    recipe: Recipe
-    judging: Judging
-    num_folds: int
-    out_of_fold: bool
-    on_folds: bool
-    methods: dict[str, CombinationMethod]
-    subsets: dict[str, list[str]]
-    choose: str
-    directory: Path | None
-    level: float
-    seed: int
-    cores: int
-    n_jobs: int
-
-    @classmethod
-    def of(cls, recipe: Recipe, given: Mapping[str, Any], top: float) -> EnsembleOptions:
+    def __init__(self, recipe: Recipe, given: Mapping[str, Any], top: float) -> None:
         """Check options; ``top`` is the largest label of all documents."""
+        self.recipe = recipe
         wanted = recipe.metrics if given["metrics"] is None else given["metrics"]
         most = threads(given["num_threads"])
         # All parts share one label scale, whatever their own largest labels are.
         scale = top if given["max_label"] is None else given["max_label"]
-        judging = Judging.of(wanted, given["gain"], max_label=scale, num_threads=most)
+        self.judging = Judging(wanted, given["gain"], max_label=scale, num_threads=most)
+        self.drawing = Drawing(num_threads=most, level=given["level"])
         stacking = choice("stacking", given["stacking"], ("out_of_fold", "paper"))
-        methods = _methods(recipe, given["combinations"])
-        directory = given["directory"]
-        cores = _rustrank.num_threads() if most is None else most
-        jobs = min(cores, len(recipe.members)) if given["n_jobs"] is None else given["n_jobs"]
-        return cls(
-            recipe,
-            judging,
-            whole("folds", given["folds"], 2, 1000),
-            stacking == "out_of_fold",
-            isinstance(given["held_out"], str),
-            methods,
-            _subsets(recipe, given["subsets"]),
-            choice("choose", given["choose"], ["auto", *methods]),
-            None if directory is None else Path(directory),
-            real("level", given["level"]),
-            whole("seed", given["seed"], 0, 2**31),
-            cores,
-            whole("n_jobs", jobs, 1, 1024),
-        )
+        self.out_of_fold = stacking == "out_of_fold"
+        self.on_folds = isinstance(given["held_out"], str)
+        self.methods = _methods(recipe, given["combinations"])
+        self.subsets = _subsets(recipe, given["subsets"])
+        self.choose = choice("choose", given["choose"], ["auto", *self.methods])
+        self.directory = None if given["directory"] is None else Path(given["directory"])
+        self.num_folds = whole("folds", given["folds"], 2, 1000)
+        self.seed = whole("seed", given["seed"], 0, 2**31)
+        self.cores = _rustrank.num_threads() if most is None else most
+        jobs = min(self.cores, len(recipe.members)) if given["n_jobs"] is None else given["n_jobs"]
+        self.n_jobs = whole("n_jobs", jobs, 1, 1024)
 
     def fit(self, docs: RawRows, where: str, progress: bool) -> dict[str, FittedMember]:
         """Fit all members."""
@@ -218,13 +195,13 @@ class EnsembleOptions:
             for name, method in self.methods.items()
         }
         figures = self._measured(held, valid, mixtures)
-        tables = compared_with_best(figures, self.level, most)
+        tables = compared_with_best(figures, self.drawing)
         rows = tables["combinations"]
         return {
             **tables,
             "chosen": self._chosen(rows) if self.choose == "auto" else self.choose,
             "metrics": self.judging.metrics,
-            "level": self.level,
+            "level": self.drawing.level,
             "_made": made,
             "_mixtures": mixtures,
             "_spreads": spreads,
@@ -262,27 +239,26 @@ class EnsembleOptions:
     def _chosen(self, rows: dict[str, Row]) -> str:
         """Return the first combination unless another is significantly better on held-out documents."""
         first, *others = rows
-        drawing = Drawing.of(num_threads=self.judging.num_threads)
         best, height = first, 0.0
         for name in others:
             pair = first_value(rows[first].held_out), first_value(rows[name].held_out)
-            found = compare_values(*pair, (first, name), drawing, self.level)
-            if len(others) * found.p_randomisation < 1 - self.level and found.difference > height:
+            found = compare_values(*pair, (first, name), self.drawing)
+            is_clear = len(others) * found.p_randomisation < 1 - self.drawing.level
+            if is_clear and found.difference > height:
                 best, height = name, found.difference
         return best
 
 
 def compared_with_best(
-    figures: Mapping[str, Mapping[str, Figures]], level: float, num_threads: int | None
+    figures: Mapping[str, Mapping[str, Figures]], drawing: Drawing
 ) -> dict[str, Any]:
     """Return tables with a row for each name, compared with the best member, and its name."""
     members = figures["members"]
-    best = max(members, key=lambda name: mean_of(members[name].held_out))
-    drawing = Drawing.of(num_threads=num_threads)
+    best = max(members, key=lambda name: height(first_value(members[name].held_out)))
 
     def row(name: str, one: Figures) -> Row:
         pair = first_value(members[best].valid), first_value(one.valid)
-        return Row(*one, compare_values(*pair, ("the best member", name), drawing, level))
+        return Row(*one, compare_values(*pair, ("the best member", name), drawing))
 
     tables = {
         part: {name: row(name, one) for name, one in of.items()} for part, of in figures.items()
@@ -309,7 +285,7 @@ def pooled_tables(ensembles: Sequence[Any]) -> dict[str, Any]:
     }
     choices = [one.chosen for one in ensembles]
     return {
-        **compared_with_best(figures, first.level, None),
+        **compared_with_best(figures, Drawing(level=first.level)),
         "chosen": max(dict.fromkeys(choices), key=choices.count),
         "metrics": first.metrics,
         "level": first.level,
@@ -362,9 +338,3 @@ def _subsets(recipe: Recipe, given: Any) -> dict[str, list[str]]:
         for one in some:
             choice(what, one, recipe.members, "subsets", "some of")
     return {name: list(some) for name, some in given.items()}
-
-
-def mean_of(evaluation: Evaluation) -> float:
-    """Return the mean of the first metric; minus infinity if no query counts."""
-    value = float(first_value(evaluation))
-    return -math.inf if math.isnan(value) else value

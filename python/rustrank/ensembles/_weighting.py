@@ -207,7 +207,7 @@ def _path(scored: MemberScores, judging: Judging, steps: int | None = None) -> l
 
 
 def _value(scored: MemberScores, scores: Scores, judging: Judging) -> float:
-    return float(scored.evaluate(scores, judging)[judging.metrics[0]])
+    return float(scored.evaluate(scores, judging)[judging.metric])
 
 
 def _numbered(what: str, given: Any, members: list[str]) -> Any:

@@ -181,16 +181,16 @@ def distill(
         learned_from = replace(docs, y=labels.astype(np.float32)).take(fit)
         booster = fitted_again(student, learned_from, None).booster_
     own = score(booster, docs.take(judged), most)
-    alike = Judging.of(f"ndcg@{deep}", "linear", num_threads=most)
+    alike = Judging(f"ndcg@{deep}", "linear", num_threads=most)
     fidelity = first_value(as_told.take(judged).evaluate(own, alike))
     against = None
     if y is not None:
         top = float(docs.y.max()) if max_label is None else max_label
-        by = Judging.of(text("metric", metric), gain, max_label=top, num_threads=most)
+        by = Judging(text("metric", metric), gain, max_label=top, num_threads=most)
         theirs, mine = (
             first_value(docs.take(judged).evaluate(one, by)) for one in (scores[judged], own)
         )
-        drawing = Drawing.of(num_threads=most)
+        drawing = Drawing(num_threads=most)
         against = compare_values(theirs, mine, ("teacher", "student"), drawing)
     trees = teacher.num_trees or None if isinstance(teacher, Booster) else None
     return Distillation(booster, fidelity, against, trees)

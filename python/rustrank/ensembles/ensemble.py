@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.combining.combiner import merged
-from rustrank.ensembles._building import DataSplit, EnsembleOptions, Row, mean_of, pooled_tables
+from rustrank.ensembles._building import DataSplit, EnsembleOptions, Row, pooled_tables
 from rustrank.ensembles.members import as_recipe
 from rustrank.errors import RustrankWarning, UnknownNameError, shown
 from rustrank.formatting import Table, TableResult, interval, number, percent
 from rustrank.inputs.files import replace_file
 from rustrank.inputs.scalars import flag
 from rustrank.metrics.comparison import difference_cells
+from rustrank.metrics.evaluation import first_value, height
 from rustrank.model.stacking import Stacking
 from rustrank.plotting.results import plot_ensemble
 
@@ -75,7 +76,9 @@ class EnsembleTables(TableResult):
         ]
         others = [name for name in self.combinations if name != self.chosen]
         if others:
-            best = max(others, key=lambda name: mean_of(self.combinations[name].held_out))
+            best = max(
+                others, key=lambda name: height(first_value(self.combinations[name].held_out))
+            )
             theirs = self.combinations[best]
             sentences.append(
                 f"{best} is the best of the others: {number(theirs.held_out[first])} against "
@@ -322,8 +325,8 @@ def ensemble(
     """
     options = dict(locals())
     recipe = as_recipe(members)
-    parts = DataSplit.of(options)
-    plan = EnsembleOptions.of(recipe, options, parts.top)
+    parts = DataSplit(options)
+    plan = EnsembleOptions(recipe, options, parts.top)
     with warnings.catch_warnings():
         # Parts may have features with a single value, which the caller cannot change.
         warnings.simplefilter("ignore", RustrankWarning)

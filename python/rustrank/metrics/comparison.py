@@ -12,7 +12,6 @@ from rustrank import _rustrank
 from rustrank.errors import ParamError, ParamKindError, shown
 from rustrank.formatting import ResultMapping, Table, interval, number, p_value, percent
 from rustrank.inputs.queries import as_query_weight
-from rustrank.inputs.scalars import real
 from rustrank.inputs.vectors import as_labels, as_scores
 from rustrank.metrics.evaluation import (
     Drawing,
@@ -152,15 +151,10 @@ class Comparison(ResultMapping[MetricComparison]):
 
     @classmethod
     def of(
-        cls,
-        a: Evaluation,
-        b: Evaluation,
-        names: tuple[str, str],
-        drawing: Drawing,
-        level: float = 0.95,
+        cls, a: Evaluation, b: Evaluation, names: tuple[str, str], drawing: Drawing
     ) -> Comparison:
         """Compare two evaluations of the same queries by the same metrics."""
-        return cls({name: compare_values(a[name], b[name], names, drawing, level) for name in a})
+        return cls({name: compare_values(a[name], b[name], names, drawing) for name in a})
 
     _absent = Evaluation._absent
 
@@ -237,9 +231,8 @@ def compare(
     >>> found["ndcg@10"].wins + found["ndcg@10"].ties + found["ndcg@10"].losses
     100
     """
-    judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
-    drawing = Drawing.of(resamples, seed, num_threads)
-    chance = real("level", level)
+    judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
+    drawing = Drawing(resamples, seed, num_threads, level)
     called = _two(names)
     labels = as_labels(y)
     queries = queries_of(qid, group, len(labels))
@@ -247,7 +240,7 @@ def compare(
     first = judge(as_scores(a, "a"), labels, queries, judging, weight, "a")
     second = judge(as_scores(b, "b"), labels, queries, judging, weight, "b")
     warn_of_nothing(first)
-    return Comparison.of(first, second, called, drawing, chance)
+    return Comparison.of(first, second, called, drawing)
 
 
 def difference_cells(found: MetricComparison | None) -> list[str]:
@@ -270,7 +263,7 @@ def _two(names: Any) -> tuple[str, str]:
 
 
 def compare_values(
-    a: MetricValue, b: MetricValue, names: tuple[str, str], drawing: Drawing, level: float = 0.95
+    a: MetricValue, b: MetricValue, names: tuple[str, str], drawing: Drawing
 ) -> MetricComparison:
     """Compare two rankings by their values of one metric."""
     differences = b.per_query - a.per_query
@@ -286,7 +279,7 @@ def compare_values(
     _, _, p_t = _rustrank.t_test(tested, threads)
     p_randomisation, exact = _rustrank.randomisation_test(tested, drawing)
     wins, ties, losses = _rustrank.tally(differences, threads)
-    low, high = _rustrank.bootstrap(lead, weight, level, drawing)
+    low, high = _rustrank.bootstrap(lead, weight, drawing.level, drawing)
     return MetricComparison(
         metric=a.name,
         names=names,
@@ -301,5 +294,5 @@ def compare_values(
         wins=wins,
         ties=ties,
         losses=losses,
-        level=level,
+        level=drawing.level,
     )

@@ -6,7 +6,6 @@ import functools
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -34,21 +33,11 @@ __all__ = ["Evaluation", "MetricValue", "evaluate"]
 _QUICK = 20_000
 
 
-@dataclass(frozen=True)
 class Judging:
     """The metrics to compute, and their options."""
 
-    metrics: list[str]
-    gain: str | list[float]
-    ties: str
-    empty: str
-    relevant_from: float
-    max_label: float | None
-    num_threads: int | None
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         metrics: str | Sequence[str],
         gain: Any,
         ties: str = "expected",
@@ -56,41 +45,45 @@ class Judging:
         relevant_from: float = 1,
         max_label: float | None = None,
         num_threads: int | None = None,
-    ) -> Judging:
+    ) -> None:
         """Check the kinds of options; the core checks their values."""
-        return cls(
-            named_metrics(metrics),
-            _gain(gain),
-            text("ties", ties),
-            text("empty", empty),
-            real("relevant_from", relevant_from),
-            None if max_label is None else real("max_label", max_label),
-            threads(num_threads),
-        )
+        self.metrics = named_metrics(metrics)
+        self.gain = _gain(gain)
+        self.ties, self.empty = text("ties", ties), text("empty", empty)
+        self.relevant_from = real("relevant_from", relevant_from)
+        self.max_label = None if max_label is None else real("max_label", max_label)
+        self.num_threads = threads(num_threads)
+
+    @property
+    def metric(self) -> str:
+        """The first metric, which decides where only one can."""
+        return self.metrics[0]
+
+    def but(self, **changes: Any) -> Judging:
+        """Return the same with some options changed."""
+        return Judging(**{**vars(self), **changes})
 
 
-@dataclass(frozen=True)
 class Drawing:
-    """How random replicates are drawn."""
+    """How random replicates are drawn, and the level of the intervals that they give."""
 
-    resamples: int
-    seed: int
-    num_threads: int | None
-
-    @classmethod
-    def of(cls, resamples: int = 10_000, seed: int = 0, num_threads: int | None = None) -> Drawing:
+    def __init__(
+        self,
+        resamples: int = 10_000,
+        seed: int = 0,
+        num_threads: int | None = None,
+        level: float = 0.95,
+    ) -> None:
         """Check the kinds of options; the core checks how many replicates there may be."""
-        return cls(
-            whole("resamples", resamples, 0),
-            whole("seed", seed, 0, 2**64 - 1),
-            threads(num_threads),
-        )
+        self.resamples = whole("resamples", resamples, 0)
+        self.seed = whole("seed", seed, 0, 2**64 - 1)
+        self.num_threads, self.level = threads(num_threads), real("level", level)
 
-    def interval(self, value: MetricValue, level: float) -> tuple[float, float]:
+    def interval(self, value: MetricValue) -> tuple[float, float]:
         """Return the bootstrap interval of a mean; NaN without replicates."""
         if not self.resamples:
             return math.nan, math.nan
-        return _rustrank.bootstrap(value.per_query, value.query_weight, level, self)
+        return _rustrank.bootstrap(value.per_query, value.query_weight, self.level, self)
 
 
 class MetricValue(float):
@@ -129,15 +122,11 @@ class MetricValue(float):
         """Take the mean of the values."""
         mean, num_queries, num_skipped = _rustrank.mean(per_query, query_weight, num_threads)
         made = super().__new__(cls, mean)
-        made.name = name
         # The interval is cached, so the values must not change.
         per_query.setflags(write=False)
-        made.per_query = per_query
-        made.query_ids = query_ids
-        made.query_weight = query_weight
-        made.num_queries = num_queries
-        made.num_skipped = num_skipped
-        made._num_threads = num_threads
+        made.name, made.per_query, made.query_ids = name, per_query, query_ids
+        made.query_weight, made._num_threads = query_weight, num_threads
+        made.num_queries, made.num_skipped = num_queries, num_skipped
         return made
 
     @functools.cached_property
@@ -160,8 +149,8 @@ class MetricValue(float):
             The seed of the samples. The interval does not depend on the order of queries or on
             threads.
         """
-        drawing = Drawing.of(resamples, seed, self._num_threads)
-        return _rustrank.bootstrap(self.per_query, self.query_weight, real("level", level), drawing)
+        drawing = Drawing(resamples, seed, self._num_threads, level)
+        return _rustrank.bootstrap(self.per_query, self.query_weight, drawing.level, drawing)
 
     def __repr__(self) -> str:
         skipped = f", {self.num_skipped:,} skipped" if self.num_skipped else ""
@@ -234,6 +223,17 @@ class Evaluation(ResultMapping[MetricValue]):
 def first_value(evaluation: Evaluation) -> MetricValue:
     """Return the value of the first metric."""
     return next(iter(evaluation.values()))
+
+
+def mean_of(values: NDArray[np.float64]) -> float:
+    """Return the mean of the values that are not NaN, the same for any order of queries."""
+    counted = np.sort(values[~np.isnan(values)])
+    return float(counted.mean()) if len(counted) else math.nan
+
+
+def height(value: float) -> float:
+    """Return a metric as a number to sort by: minus infinity if no query counts."""
+    return -math.inf if math.isnan(value) else float(value)
 
 
 def evaluate(
@@ -313,7 +313,7 @@ def evaluate(
     >>> result.worst("mrr", 1)
     [('b', 0.75)]
     """
-    judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
+    judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
     labels = as_labels(y)
     queries, ids = queries_of(qid, group, len(labels))
     weight = as_query_weight(query_weight, ids)

@@ -324,7 +324,7 @@ class Booster(DescribedModel):
             As for `rustrank.evaluate`.
         """
         as_dataset(dataset, "dataset")
-        judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
+        judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
         scores = self.score(dataset, num_threads=num_threads)
         core = dataset._core
         queries = ((core.query_codes(), core.num_queries), dataset.query_ids)
@@ -378,7 +378,7 @@ class Booster(DescribedModel):
         True
         """
         name = text("metric", metric)
-        judging = Judging.of(name, gain, "expected", "skip", relevant_from, max_label, num_threads)
+        judging = Judging(name, gain, "expected", "skip", relevant_from, max_label, num_threads)
         bounds = real("low", low), real("high", high), whole("most_passes", most_passes, 1, 2**31)
         core = as_dataset(dataset, "dataset")._core
         other = None if valid is None else as_dataset(valid, "valid")._core
@@ -476,7 +476,7 @@ class Booster(DescribedModel):
         if kind != "permutation":
             raise wrong_value("kind", kind, "'reduction', 'count' or 'permutation'")
         permuted = as_dataset(dataset, "dataset")
-        judging = Judging.of(
+        judging = Judging(
             text("metric", metric), gain, "expected", "skip", relevant_from, max_label, num_threads
         )
         drawn = whole("seed", seed, 0, 2**64 - 1)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rustrank.errors import RustrankError
 from rustrank.metrics.comparison import Comparison, MetricComparison
-from rustrank.metrics.evaluation import Drawing, Evaluation, Judging
+from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, first_value, height
 from rustrank.reporting._swapped_docs import Case, CaseFinder, most_changed
 
 if TYPE_CHECKING:
@@ -32,53 +31,48 @@ _EXPLAINED = 1000
 _ROUNDING = 1e-6
 
 
-@dataclass(frozen=True)
-class ReportOptions:
-    """The options of a report."""
-
-    judging: Judging
-    drawing: Drawing
-    level: float
-    title: str
-    examples: int
-
-    @property
-    def metric(self) -> str:
-        """The first metric, which decides in everything that uses only one."""
-        return self.judging.metrics[0]
-
-    def compare(self, evaluations: dict[str, Evaluation], names: tuple[str, str]) -> Comparison:
-        """Compare two of the evaluated rankers."""
-        a, b = (evaluations[name] for name in names)
-        return Comparison.of(a, b, names, self.drawing, self.level)
-
-
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """A comparison of two rankers by the first metric, with its p-value after Holm's correction."""
 
     compared: MetricComparison
     p_holm: float
 
 
-@dataclass(frozen=True, eq=False)
 class Findings:
-    """All figures of a report."""
+    """All figures of a report.
 
-    side: SideBySide
-    options: ReportOptions
-    baseline: str
-    #: The best other ranker by the first metric, one that differs from the baseline if there is any.
-    best: str | None
-    evaluations: dict[str, Evaluation]
-    intervals: dict[str, dict[str, tuple[float, float]]]
-    #: The baseline against each other ranker.
-    against: dict[str, Comparison]
-    pairs: list[Pair]
-    #: For each ranker, the first metric at each cut with its interval; empty if the metric has no cut.
-    cuts: dict[str, list[tuple[int, float, tuple[float, float]]]]
-    gained: list[Case]
-    lost: list[Case]
+    Attributes
+    ----------
+    best : str or None
+        The best other ranker by the first metric, one that differs from the baseline if there is any.
+    against : dict from str to Comparison
+        The baseline against each other ranker.
+    pairs : list of Pair
+        All pairs, compared by the first metric.
+    cuts : dict from str to list of (int, float, (float, float))
+        For each ranker, the first metric at each cut with its interval; empty if the metric has no cut.
+    gained, lost : list of Case
+        The queries for which the best ranker is better, and those for which the baseline is.
+    """
+
+    def __init__(
+        self, side: SideBySide, judging: Judging, drawing: Drawing, baseline: str, examples: int
+    ) -> None:
+        self.side, self.judging, self.drawing, self.baseline = side, judging, drawing, baseline
+        self.metric = judging.metric
+        self.evaluations = side.evaluate_all(judging)
+        self.against = {
+            name: self._compare(self.evaluations, (baseline, name))
+            for name in self.evaluations
+            if name != baseline
+        }
+        self.best = self._best()
+        self.gained, self.lost = self._cases(examples)
+        self.intervals = {
+            name: {key: drawing.interval(value) for key, value in one.items()}
+            for name, one in self.evaluations.items()
+        }
+        self.pairs, self.cuts = self._pairs(), self._cuts()
 
     @property
     def names(self) -> list[str]:
@@ -88,77 +82,68 @@ class Findings:
     def compared(self) -> Iterator[tuple[MetricComparison, Comparison]]:
         """Yield each comparison with the baseline, by the first metric and by all."""
         for one in self.against.values():
-            yield one[self.options.metric], one
+            yield one[self.metric], one
 
     def ranking(self) -> list[str]:
         """Return the names of the rankers, best first by the first metric."""
-        metric = self.options.metric
-        means = {name: float(one[metric]) for name, one in self.evaluations.items()}
-        return sorted(means, key=lambda name: math.inf if math.isnan(means[name]) else -means[name])
+        means = {name: one[self.metric] for name, one in self.evaluations.items()}
+        return sorted(means, key=lambda name: -height(means[name]))
 
+    def _compare(self, evaluations: dict[str, Evaluation], names: tuple[str, str]) -> Comparison:
+        """Compare two of the evaluated rankers."""
+        a, b = (evaluations[name] for name in names)
+        return Comparison.of(a, b, names, self.drawing)
 
-def compute_findings(side: SideBySide, options: ReportOptions, baseline: str) -> Findings:
-    """Compute all figures of a report."""
-    judging, metric = options.judging, options.metric
-    evaluations = side.evaluate_all(judging)
-    against = {
-        name: options.compare(evaluations, (baseline, name))
-        for name in evaluations
-        if name != baseline
-    }
-    best = _best(evaluations, against, metric)
-    cases: list[list[Case]] = [[], []]
-    if best is not None:
-        values = {name: evaluations[name][metric].per_query for name in (baseline, best)}
+    def _best(self) -> str | None:
+        """Return the best ranker besides the baseline; one that ranks as it does only if all do."""
+        means = {name: float(self.evaluations[name][self.metric]) for name in self.against}
+        known = [name for name in means if not math.isnan(means[name])]
+        found = {name: self.against[name][self.metric] for name in known}
+        differ = [name for name in known if found[name].wins or found[name].losses]
+        return max(differ or known, key=lambda name: means[name], default=None)
+
+    def _cases(self, examples: int) -> tuple[list[Case], list[Case]]:
+        if self.best is None:
+            return [], []
+        both = (self.baseline, self.best)
+        values = {name: self.evaluations[name][self.metric].per_query for name in both}
         # A single query is evaluated on the label scale of the whole set.
-        top = judging.max_label
-        alone = replace(judging, max_label=float(side.labels.max()) if top is None else top)
-        finder = CaseFinder(side, alone, values)
-        chosen = most_changed(against[best][metric].per_query, options.examples)
-        cases = [finder.cases(some) for some in chosen]
-    intervals = {
-        name: {key: options.drawing.interval(value, options.level) for key, value in one.items()}
-        for name, one in evaluations.items()
-    }
-    return Findings(
-        side=side,
-        options=options,
-        baseline=baseline,
-        best=best,
-        evaluations=evaluations,
-        intervals=intervals,
-        against=against,
-        pairs=_pairs(evaluations, against, baseline, options),
-        cuts=_cuts(side, options),
-        gained=cases[0],
-        lost=cases[1],
-    )
+        top = self.judging.max_label
+        alone = self.judging.but(max_label=float(self.side.labels.max()) if top is None else top)
+        finder = CaseFinder(self.side, alone, values)
+        gained, lost = most_changed(self.against[self.best][self.metric].per_query, examples)
+        return finder.cases(gained), finder.cases(lost)
 
+    def _pairs(self) -> list[Pair]:
+        """Compare all pairs by the first metric; those with the baseline are reused."""
+        metric = self.metric
+        alone = {name: Evaluation({metric: one[metric]}) for name, one in self.evaluations.items()}
+        made = [
+            (self.against[b] if a == self.baseline else self._compare(alone, (a, b)))[metric]
+            for a, b in itertools.combinations(self.evaluations, 2)
+        ]
+        corrected = holm([one.p_randomisation for one in made])
+        return [Pair(*both) for both in zip(made, corrected, strict=True)]
 
-def _best(
-    evaluations: dict[str, Evaluation], against: dict[str, Comparison], metric: str
-) -> str | None:
-    """Return the best ranker besides the baseline; one that ranks as it does only if all do."""
-    known = [name for name in against if not math.isnan(evaluations[name][metric])]
-    differ = [name for name in known if against[name][metric].wins or against[name][metric].losses]
-    return max(differ or known, key=lambda name: float(evaluations[name][metric]), default=None)
-
-
-def _pairs(
-    evaluations: dict[str, Evaluation],
-    against: dict[str, Comparison],
-    baseline: str,
-    options: ReportOptions,
-) -> list[Pair]:
-    """Compare all pairs by the first metric; those with the baseline are reused."""
-    metric = options.metric
-    alone = {name: Evaluation({metric: one[metric]}) for name, one in evaluations.items()}
-    made = [
-        against[names[1]][metric] if names[0] == baseline else options.compare(alone, names)[metric]
-        for names in itertools.combinations(evaluations, 2)
-    ]
-    corrected = holm([one.p_randomisation for one in made])
-    return [Pair(one, p) for one, p in zip(made, corrected, strict=True)]
+    def _cuts(self) -> dict[str, list[tuple[int, float, tuple[float, float]]]]:
+        name, _, _ = self.metric.partition("@")
+        places = range(1, _CUTS + 1)
+        drawing = self.drawing
+        few = Drawing(min(drawing.resamples, _CUT_DRAWS), 0, drawing.num_threads, drawing.level)
+        try:
+            by_cut = self.side.evaluate_all(
+                self.judging.but(metrics=[f"{name}@{cut}" for cut in places])
+            )
+        except RustrankError:
+            # The metric has no cut.
+            return {}
+        return {
+            ranker: [
+                (cut, float(value), few.interval(value))
+                for cut, value in zip(places, values.values(), strict=True)
+            ]
+            for ranker, values in by_cut.items()
+        }
 
 
 def holm(p_values: list[float]) -> list[float]:
@@ -169,28 +154,6 @@ def holm(p_values: list[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - place) * p_values[at]))
         adjusted[at] = largest
     return adjusted
-
-
-def _cuts(
-    side: SideBySide, options: ReportOptions
-) -> dict[str, list[tuple[int, float, tuple[float, float]]]]:
-    name, _, _ = options.metric.partition("@")
-    places = range(1, _CUTS + 1)
-    judging = replace(options.judging, metrics=[f"{name}@{cut}" for cut in places])
-    drawing = replace(options.drawing, resamples=min(options.drawing.resamples, _CUT_DRAWS), seed=0)
-    try:
-        by_cut = side.evaluate_all(judging)
-    except RustrankError:
-        # The metric has no cut.
-        return {}
-
-    return {
-        ranker: [
-            (cut, float(value), drawing.interval(value, options.level))
-            for cut, value in zip(places, values.values(), strict=True)
-        ]
-        for ranker, values in by_cut.items()
-    }
 
 
 def shap_means(side: SideBySide, booster: Booster) -> Floats | None:
@@ -225,7 +188,6 @@ def by_rounds(side: SideBySide, name: str, judging: Judging) -> list[tuple[int, 
     # A model with parts besides trees is not the sum of its rounds.
     if not np.allclose(scores[-1], side.by_ranker[name], rtol=_ROUNDING, atol=_ROUNDING):
         return None
-    metric = judging.metrics[0]
-    alone = replace(judging, metrics=[metric])
-    values = [side.evaluate(one, alone)[metric] for one in scores]
+    alone = judging.but(metrics=judging.metric)
+    values = [first_value(side.evaluate(one, alone)) for one in scores]
     return [(at, float(value)) for at, value in zip(places, values, strict=True)]

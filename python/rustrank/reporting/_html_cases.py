@@ -51,7 +51,7 @@ def cases(findings: Findings) -> Markup | None:
 
 
 def _case(findings: Findings, case: Case, is_open: bool) -> Markup:
-    side, metric = findings.side, findings.options.metric
+    side, metric = findings.side, findings.metric
     query = str(side.query_ids[case.query])
     first, second = case.values
     values = ", ".join(f"{name} {number(value)}" for name, value in case.values.items())
@@ -85,7 +85,7 @@ def _why(findings: Findings, case: Case) -> Markup:
     swap = case.swap
     if swap is None:
         return note("No two docs with different labels near the top are in another order.")
-    side, metric = findings.side, findings.options.metric
+    side, metric = findings.side, findings.metric
     first, second = case.values
     winner, loser = (second, first) if case.difference > 0 else (first, second)
     sentence = paragraph(
@@ -135,7 +135,7 @@ def _reasons(side: SideBySide, case: Case, swap: Swap) -> Markup:
 
 def extremes(findings: Findings) -> Markup | None:
     """Return the section with the worst and the best queries of the best ranker."""
-    metric, name = findings.options.metric, findings.ranking()[0]
+    metric, name = findings.metric, findings.ranking()[0]
     values = findings.evaluations[name][metric].per_query
     order = np.argsort(values, kind="stable")
     order = order[~np.isnan(values[order])]
@@ -143,7 +143,7 @@ def extremes(findings: Findings) -> Markup | None:
         return None
     side = findings.side
     sizes = np.bincount(side.query, minlength=len(side.query_ids))
-    is_relevant = side.labels >= findings.options.judging.relevant_from
+    is_relevant = side.labels >= findings.judging.relevant_from
     relevant = np.bincount(side.query, weights=is_relevant, minlength=len(side.query_ids))
     head = ["query", *findings.names, "docs", "relevant docs"]
 

@@ -90,7 +90,7 @@ def learning(findings: Findings) -> Markup | None:
     """Return the section with learning curves, on the validation sets and on these documents."""
     parts = []
     for name, booster in findings.side.boosters.items():
-        parts.append(_history(name, booster, findings.options.metric))
+        parts.append(_history(name, booster, findings.metric))
         bias = getattr(booster, "position_bias", None)
         parts.append(None if bias is None else _position_bias(name, np.exp(bias)))
     shown = [part for part in [*parts, _growth(findings)] if part is not None]
@@ -127,16 +127,16 @@ def _position_bias(name: str, share: np.ndarray) -> Markup:
 
 def _growth(findings: Findings) -> Markup | None:
     """Draw the metric on the documents of the report after 1, 2, 4, ... rounds."""
-    side, options = findings.side, findings.options
+    side, metric = findings.side, findings.metric
     lines, rows = [], []
     for place, name in enumerate(findings.names):
         if name not in side.boosters:
             continue
-        values = by_rounds(side, name, options.judging)
+        values = by_rounds(side, name, findings.judging)
         if values is None or all(math.isnan(value) for _, value in values):
             continue
-        rounds, metric = map(np.array, zip(*values, strict=True))
-        lines.append(Line(name, np.log2(rounds), metric.astype(float), place))
+        rounds, means = map(np.array, zip(*values, strict=True))
+        lines.append(Line(name, np.log2(rounds), means.astype(float), place))
         rows += [[name, f"{at:,}", number(value)] for at, value in values]
     if not lines:
         return None
@@ -144,11 +144,11 @@ def _growth(findings: Findings) -> Markup | None:
     steps = range(0, math.floor(most) + 1, max(1, math.ceil(most / 6)))
     places = [(float(power), f"{2**power:,}") for power in steps]
     ends = "; ".join(f"{one.name} from {one.y[0]:.4f} to {one.y[-1]:.4f}" for one in lines)
-    label = f"{options.metric} by number of rounds: {ends}"
+    label = f"{metric} by number of rounds: {ends}"
     x_label = "rounds (each step to the right doubles them)"
-    title = f"{options.metric} on these docs with the first rounds only"
-    chart = line_chart(title, lines, label, x_label, options.metric, x_ticks=places)
-    figures = table("By number of rounds", ["ranker", "rounds", options.metric], rows)
+    title = f"{metric} on these docs with the first rounds only"
+    chart = line_chart(title, lines, label, x_label, metric, x_ticks=places)
+    figures = table("By number of rounds", ["ranker", "rounds", metric], rows)
     return joined(chart, folded("The figures", figures))
 
 
@@ -157,7 +157,7 @@ def data(findings: Findings) -> Markup:
     side = findings.side
     sizes = np.bincount(side.query, minlength=len(side.query_ids))
     low, high = _label_ends(side)
-    from_ = findings.options.judging.relevant_from
+    from_ = findings.judging.relevant_from
     rows = [("docs", f"{len(side.labels):,}"), ("queries", f"{len(sizes):,}")]
     if len(sizes):
         spread = f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):,.0f}"
@@ -197,8 +197,7 @@ def _labels(side: SideBySide) -> Markup:
 
 def settings(findings: Findings) -> Markup:
     """Return the section about the settings, and the parameters of boosters."""
-    options = findings.options
-    judging, drawing = options.judging, options.drawing
+    judging, drawing = findings.judging, findings.drawing
     rows: list[tuple[str, Any]] = [
         ("metrics", ", ".join(judging.metrics)),
         ("baseline", findings.baseline),
@@ -207,7 +206,7 @@ def settings(findings: Findings) -> Markup:
         ("empty", judging.empty),
         ("relevant from label", f"{judging.relevant_from:g}"),
         ("max_label", "the largest" if judging.max_label is None else f"{judging.max_label:g}"),
-        ("level", percent(options.level)),
+        ("level", percent(drawing.level)),
         ("resamples", f"{drawing.resamples:,}"),
         ("seed", str(drawing.seed)),
     ]

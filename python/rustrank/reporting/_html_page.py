@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _STYLE = Path(__file__).with_name("report.css")
 
 
-def page(findings: Findings) -> str:
+def page(findings: Findings, title: str) -> str:
     """Return the whole page."""
     parts = [
         ("quality", "How good is each ranker?", _quality(findings)),
@@ -47,9 +47,9 @@ def page(findings: Findings) -> str:
         ("data", "The data", data(findings)),
         ("settings", "Settings", settings(findings)),
     ]
-    shown = [(name, title, part) for name, title, part in parts if part]
-    contents = [tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in shown]
-    title, version = findings.options.title, f"rustrank {__version__}"
+    shown = [part for part in parts if part[2]]
+    contents = [tag("li", tag("a", head, href=f"#{name}")) for name, head, _ in shown]
+    version = f"rustrank {__version__}"
     side = findings.side
     of_what = (
         f"{count(len(findings.names), 'ranker')} on {count(len(side.labels), 'doc')} of "
@@ -78,7 +78,7 @@ def page(findings: Findings) -> str:
 
 def _summary(findings: Findings) -> Markup:
     """Return the summary, a few sentences."""
-    metric = findings.options.metric
+    metric = findings.metric
     first = findings.ranking()[0]
     value = findings.evaluations[first][metric]
     sentences: list[object] = [
@@ -104,8 +104,7 @@ def _in_brackets(ends: tuple[float, float], sign: str = "") -> str:
 
 
 def _quality(findings: Findings) -> Markup:
-    options = findings.options
-    metric, names = options.metric, findings.names
+    metric, names = findings.metric, findings.names
     values = {name: float(findings.evaluations[name][metric]) for name in names}
     ends = {name: findings.intervals[name][metric] for name in names}
     known = [one for name in names for one in (values[name], *ends[name]) if not math.isnan(one)]
@@ -116,7 +115,7 @@ def _quality(findings: Findings) -> Markup:
     for at, name in enumerate(names):
         chart = interval_track(values[name], ends[name], scale, at)
         rows.append([name, cell_with_chart(chart, number(values[name])), interval(ends[name])])
-    level = percent(options.level)
+    level = percent(findings.drawing.level)
     drawing = (
         f"A dot is the mean over queries, the bar around it the {level} bootstrap interval; the scale "
         f"goes from {number(scale[0])} to {number(scale[1])}."
@@ -124,12 +123,12 @@ def _quality(findings: Findings) -> Markup:
     return joined(
         table(f"{metric} of each ranker", ["ranker", metric, f"{level} interval"], rows),
         note(drawing),
-        _all_metrics(findings) if len(options.judging.metrics) > 1 else None,
+        _all_metrics(findings) if len(findings.judging.metrics) > 1 else None,
     )
 
 
 def _all_metrics(findings: Findings) -> Markup:
-    metrics = findings.options.judging.metrics
+    metrics = findings.judging.metrics
     evaluations = findings.evaluations
     most = {
         metric: max(
@@ -160,8 +159,7 @@ def _all_metrics(findings: Findings) -> Markup:
 def _chance(findings: Findings) -> Markup | None:
     if not findings.pairs:
         return None
-    options = findings.options
-    level = percent(options.level)
+    level = percent(findings.drawing.level)
     rows = []
     for pair in findings.pairs:
         one = pair.compared
@@ -169,7 +167,7 @@ def _chance(findings: Findings) -> Markup | None:
         cells.insert(4, one._shown_p(pair.p_holm))
         rows.append([f"{one.names[1]} minus {one.names[0]}", *cells])
     head = ["difference of", "mean", f"{level} interval", "p (t)", "p (random)", "p (Holm)"]
-    caption = f"{options.metric}: every ranker against every other"
+    caption = f"{findings.metric}: every ranker against every other"
     explained = (
         "Paired over queries: Student's t-test and the randomisation test; p (Holm) is the latter's, "
         f"corrected for there being {count(len(rows), 'pair')}. Wins are queries for which the first "
@@ -185,7 +183,7 @@ def _chance(findings: Findings) -> Markup | None:
         table(caption, [*head, "wins", "ties", "losses"], rows),
         note(explained),
         folded("All metrics, against the baseline", *others)
-        if len(options.judging.metrics) > 1
+        if len(findings.judging.metrics) > 1
         else None,
     )
 
@@ -193,7 +191,7 @@ def _chance(findings: Findings) -> Markup | None:
 def _cuts(findings: Findings) -> Markup | None:
     if not findings.cuts:
         return None
-    base = findings.options.metric.partition("@")[0]
+    base = findings.metric.partition("@")[0]
     lines, rows = [], []
     for place, (name, cuts) in enumerate(findings.cuts.items()):
         values = np.array([value for _, value, _ in cuts])
@@ -209,7 +207,7 @@ def _cuts(findings: Findings) -> Markup | None:
     label = f"{base} at cuts from 1 to {len(lines[0].x)}: {said}"
     x_label = f"cut k: {base}@k looks at the first k docs"
     places = [f"@{cut:g}" for cut in lines[0].x]
-    level = percent(findings.options.level)
+    level = percent(findings.drawing.level)
     title = f"{base}@k; bands are {level} intervals"
     return joined(
         line_chart(title, lines, label, x_label, f"{base}@k"),
@@ -248,7 +246,7 @@ def _queries(findings: Findings) -> Markup | None:
 
 
 def _all_queries(findings: Findings) -> Markup:
-    metric = findings.options.metric
+    metric = findings.metric
     best = findings.best or findings.baseline
     by_name = {name: one[metric].per_query for name, one in findings.evaluations.items()}
     differences = by_name[best] - by_name[findings.baseline]

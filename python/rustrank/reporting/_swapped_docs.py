@@ -144,7 +144,7 @@ class CaseFinder:
         sizes = np.full(len(copies), len(scores), np.int64)
         queries = sizes, np.arange(len(copies))
         tiled = np.tile(labels.astype(np.float32), len(copies))
-        metric = self.judging.metrics[0]
+        metric = self.judging.metric
         found = judge(copies.ravel(), tiled, queries, self.judging, None)[metric].per_query
         return np.asarray(np.nan_to_num(found[-1] - found[:-1]), np.float64)
 

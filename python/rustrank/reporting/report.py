@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.combining.side_by_side import SideBySide
-from rustrank.errors import UnknownNameError, shown
-from rustrank.inputs.scalars import real, text, whole
+from rustrank.inputs.scalars import choice, text, whole
 from rustrank.metrics.evaluation import Drawing, Judging, warn_of_nothing
-from rustrank.reporting._findings import Findings, ReportOptions, compute_findings
+from rustrank.reporting._findings import Findings
 from rustrank.reporting._html_page import page
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ class Report:
     evaluations: dict[str, Evaluation]
     comparisons: dict[tuple[str, str], Comparison]
 
-    def __init__(self, findings: Findings) -> None:
-        self.html = page(findings)
+    def __init__(self, findings: Findings, title: str) -> None:
+        self.html = page(findings, title)
         self.evaluations = findings.evaluations
         self.comparisons = {one.names: compared for one, compared in findings.compared()}
 
@@ -144,29 +143,16 @@ def report(
     (['first feature', 'trees'], [('first feature', 'trees')])
     >>> made.save("report.html")  # doctest: +SKIP
     """
-    judging = Judging.of(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
-    options = ReportOptions(
-        judging,
-        Drawing.of(resamples, seed, num_threads),
-        real("level", level),
-        text("title", title),
-        whole("examples", examples, 0, 1000),
-    )
+    judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
+    drawing = Drawing(resamples, seed, num_threads, level)
+    heading, cases = text("title", title), whole("examples", examples, 0, 1000)
     given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
     side = SideBySide.of(rankers, given, num_threads).with_names(doc_ids, feature_names)
-    first = _baseline(baseline, list(side.by_ranker))
-    findings = compute_findings(side, options, first)
+    names = list(side.by_ranker)
+    first = names[0] if baseline is None else choice("baseline", baseline, names)
+    findings = Findings(side, judging, drawing, first, cases)
     warn_of_nothing(findings.evaluations[first])
-    made = Report(findings)
+    made = Report(findings, heading)
     if path is not None:
         made.save(os.fspath(path))
     return made
-
-
-def _baseline(given: str | None, names: list[str]) -> str:
-    if given is None:
-        return names[0]
-    if given not in names:
-        message = f"baseline: got {shown(given)}, expected one of {', '.join(names)}"
-        raise UnknownNameError(message, code="baseline")
-    return given

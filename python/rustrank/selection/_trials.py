@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank._rustrank import __version__
+from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError
 from rustrank.estimators.ranker import fitted_again, option_record
+from rustrank.inputs.scalars import text, whole
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value
+from rustrank.selection.folds import QueryFolds
 from rustrank.training.rounds import check_cancelled
 
 if TYPE_CHECKING:
@@ -87,19 +89,29 @@ def setting_key(setting: Mapping[str, Any]) -> str:
     )
 
 
-@dataclass(frozen=True, eq=False)
 class TrialEvaluator:
     """Fits a ranker with a setting, and evaluates it on a validation set or by cross-validation."""
 
-    ranker: Ranker
-    docs: RawRows
-    valid: RawRows | None
-    #: The fold of each query, and how many folds there are, where there is no validation set.
-    folds: NDArray[np.intp]
-    num_folds: int
-    judging: Judging
-    #: The threads of each fit.
-    num_threads: int | None
+    def __init__(self, options: Mapping[str, Any], num_threads: int) -> None:
+        """Check the data and the metric; the threads are those of each fit."""
+        self.ranker, valid = options["ranker"], options["valid"]
+        self.docs = as_raw_rows(options["docs"], "docs")
+        self.valid = None if valid is None else as_raw_rows(valid, "valid")
+        own = self.ranker._evaluated_by()
+        top = own["max_label"] if options["max_label"] is None else options["max_label"]
+        self.judging = Judging(
+            own["metrics"] if options["metric"] is None else text("metric", options["metric"]),
+            own["gain"] if options["gain"] is None else options["gain"],
+            relevant_from=own["relevant_from"],
+            max_label=float(self.docs.y.max()) if top is None else top,
+            num_threads=num_threads,
+        )
+        seed = whole("seed", options["seed"], 0, 2**31)
+        #: The rows outside and inside each fold, where there is no validation set.
+        self.folds = []
+        if self.valid is None:
+            numbers = QueryFolds(options["folds"], random_state=seed).fold_numbers(self.docs)[0]
+            self.folds = list(self.docs.rows_of_folds(numbers, int(options["folds"])))
 
     @property
     def evaluated(self) -> RawRows:
@@ -108,7 +120,7 @@ class TrialEvaluator:
 
     def value(self, per_query: NDArray[np.float64]) -> MetricValue:
         """Return the mean of the values of all queries."""
-        name, ids = self.judging.metrics[0], self.evaluated.query_ids
+        name, ids = self.judging.metric, self.evaluated.query_ids
         return MetricValue(name, per_query, ids, None, self.judging.num_threads)
 
     def evaluate(self, setting: Mapping[str, Any]) -> NDArray[np.float64]:
@@ -117,19 +129,19 @@ class TrialEvaluator:
             scores = self._scores(self.fitted(setting), self.valid)
         else:
             scores = np.empty(len(self.docs.y))
-            for rows, held in self.docs.rows_of_folds(self.folds, self.num_folds):
+            for rows, held in self.folds:
                 check_cancelled()
                 ranker = self.fitted(setting, self.docs.take(rows))
                 scores[held] = self._scores(ranker, self.docs.take(held))
         return first_value(self.evaluated.evaluate(scores, self.judging)).per_query
 
     def _scores(self, ranker: Ranker, docs: RawRows) -> NDArray[np.float64]:
-        return ranker.booster_.score(docs.X, num_threads=self.num_threads)
+        return ranker.booster_.score(docs.X, num_threads=self.judging.num_threads)
 
     def fitted(
         self, setting: Mapping[str, Any], train: RawRows | None = None, n_jobs: int | None = None
     ) -> Ranker:
         """Return a ranker fitted to some documents, by default all and with the validation set."""
-        options = {**setting, "n_jobs": n_jobs or self.num_threads}
+        options = {**setting, "n_jobs": n_jobs or self.judging.num_threads}
         valid = self.valid if train is None else None
         return fitted_again(self.ranker, train or self.docs, valid, **options)

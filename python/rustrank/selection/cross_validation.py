@@ -162,7 +162,7 @@ def cross_validate(
     if by_query is not None:
         check_length("query_weight", len(by_query), docs.num_queries, "queries")
     top = float(docs.y.max()) if max_label is None else max_label
-    judging = Judging.of(metrics, gain, relevant_from=relevant_from, max_label=top)
+    judging = Judging(metrics, gain, relevant_from=relevant_from, max_label=top)
     scores = {name: np.empty((len(folds_of_repeats), len(docs.y))) for name in named}
     fits = len(named) * len(folds_of_repeats) * folds
     with progress_of_steps(fits, "fit", flag("progress", progress)) as step:
@@ -187,7 +187,7 @@ def cross_validate(
     }
     result = CrossValidation({name: _mean(evaluations) for name, evaluations in every.items()})
     result.scores, result.repeats, result.folds = scores, every, folds_of_repeats
-    result._drawing = Drawing.of()
+    result._drawing = Drawing()
     warn_of_nothing(next(iter(result.values())))
     return result
 

@@ -13,25 +13,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import ParamError, RustrankWarning, wrong_kind
 from rustrank.estimators.ranker import Ranker, option_record, options_record
 from rustrank.formatting import Table, TableResult, count, interval, number
-from rustrank.inputs.scalars import choice, flag, text, threads, whole
+from rustrank.inputs.scalars import choice, flag, threads, whole
 from rustrank.metrics.comparison import compare_values, difference_cells
-from rustrank.metrics.evaluation import Drawing, Judging, MetricValue
+from rustrank.metrics.evaluation import Drawing, MetricValue, height, mean_of
 from rustrank.plotting.results import plot_tuning
 from rustrank.progress import progress_of_steps
 from rustrank.selection._trials import Records, TrialEvaluator
-from rustrank.selection.folds import QueryFolds
 from rustrank.selection.search_spaces import Between, as_space, grid_settings, random_settings
 from rustrank.training.rounds import cancellable_pool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
-
-    from numpy.typing import NDArray
 
     from rustrank.model.booster import Booster
 
@@ -117,7 +113,7 @@ class Tuning(TableResult):
     def _tables(self) -> list[Table]:
         """Return the best settings, each compared with the best one."""
         names = list(self.best)
-        ranked = sorted(self.trials, key=lambda trial: -_height(trial.value))
+        ranked = sorted(self.trials, key=lambda trial: -height(trial.value))
         head = [*names, self.metric, "95% interval", "below the best", "p"]
         rows = []
         for trial in ranked[:_SHOWN]:
@@ -256,7 +252,7 @@ def tune(
     most = threads(num_threads)
     cores = _rustrank.num_threads() if most is None else most
     jobs = cores if n_jobs is None else whole("n_jobs", n_jobs, 1, 1024)
-    evaluator = _evaluator(options, max(1, cores // jobs))
+    evaluator = TrialEvaluator(options, max(1, cores // jobs))
     place = None if records is None else Path(records)
     kept = Records(place, _about(options, evaluator, tried))
     with warnings.catch_warnings():
@@ -264,28 +260,6 @@ def tune(
         warnings.simplefilter("ignore", RustrankWarning)
         done = _run(evaluator, kept, jobs, tried, options)
         return _result(done, evaluator, flag("refit", refit), cores)
-
-
-def _evaluator(options: Mapping[str, Any], num_threads: int) -> TrialEvaluator:
-    """Check the data and the metric."""
-    ranker = options["ranker"]
-    docs = as_raw_rows(options["docs"], "docs")
-    valid = None if options["valid"] is None else as_raw_rows(options["valid"], "valid")
-    own = ranker._evaluated_by()
-    top = own["max_label"] if options["max_label"] is None else options["max_label"]
-    judging = Judging.of(
-        own["metrics"] if options["metric"] is None else text("metric", options["metric"]),
-        own["gain"] if options["gain"] is None else options["gain"],
-        relevant_from=own["relevant_from"],
-        max_label=float(docs.y.max()) if top is None else top,
-        num_threads=num_threads,
-    )
-    folds, num_folds = np.zeros(docs.num_queries, np.intp), 0
-    seed = whole("seed", options["seed"], 0, 2**31)
-    if valid is None:
-        folds = QueryFolds(options["folds"], random_state=seed).fold_numbers(docs)[0]
-        num_folds = int(options["folds"])
-    return TrialEvaluator(ranker, docs, valid, folds, num_folds, judging, num_threads)
 
 
 def _about(
@@ -297,8 +271,8 @@ def _about(
         "options": options_record(evaluator.ranker, space),
         "docs": evaluator.docs.checksum(),
         "valid": None if evaluator.valid is None else evaluator.valid.checksum(),
-        "folds": evaluator.num_folds,
-        "metric": evaluator.judging.metrics[0],
+        "folds": len(evaluator.folds),
+        "metric": evaluator.judging.metric,
         "gain": option_record(evaluator.judging.gain),
         "max_label": evaluator.judging.max_label,
         "seed": options["seed"],
@@ -391,30 +365,20 @@ def _result(
     chosen = np.full(evaluated.num_queries, np.nan)
     for fit, held in evaluated.halves(0):
         own, theirs = np.unique(evaluated.query[fit]), np.unique(evaluated.query[held])
-        means = [_mean(trial.value.per_query[own]) for trial in trials]
+        means = [mean_of(trial.value.per_query[own]) for trial in trials]
         chosen[theirs] = _best(trials, means).value.per_query[theirs]
     return Tuning(
         trials=trials,
         best=first.setting,
         choosing=evaluator.value(chosen),
         ranker=evaluator.fitted(first.setting, n_jobs=num_threads) if refit else None,
-        metric=evaluator.judging.metrics[0],
-        _drawing=Drawing.of(num_threads=evaluator.judging.num_threads),
+        metric=evaluator.judging.metric,
+        _drawing=Drawing(num_threads=evaluator.judging.num_threads),
     )
 
 
 def _best(trials: list[Trial], means: list[float]) -> Trial:
-    return max(zip(trials, means, strict=True), key=lambda pair: _height(pair[1]))[0]
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    # Sorted, so that the order of queries does not matter.
-    counted = np.sort(values[~np.isnan(values)])
-    return float(counted.mean()) if len(counted) else math.nan
-
-
-def _height(value: float) -> float:
-    return -math.inf if math.isnan(value) else float(value)
+    return max(zip(trials, means, strict=True), key=lambda pair: height(pair[1]))[0]
 
 
 def _shown(value: Any) -> str:

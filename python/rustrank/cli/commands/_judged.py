@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.cli.parsing import JUDGING, listed, passed
+from rustrank.cli.parsing import DRAWING, JUDGING, listed, passed
 from rustrank.cli.streams import path_of
 from rustrank.errors import DataError, ParamError
 from rustrank.formatting import count
@@ -36,10 +36,10 @@ def evaluations(
             raise ParamError(message, code=name)
     if not is_good:
         raise ParamError(f"files: got {len(options.files)}, expected {wanted}", code="files")
-    judging = Judging.of(listed(options.metric or ["ndcg@10"]), **passed(options, *JUDGING))
+    judging = Judging(listed(options.metric or ["ndcg@10"]), **passed(options, *JUDGING))
     nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
     judge(np.zeros(1), *nothing, judging, None)
-    drawing = Drawing.of(**passed(options, "resamples", "seed"))
+    drawing = Drawing(**passed(options, *DRAWING))
     results, files = {}, options.files
     # What is compared with itself is read, and warned about, only once.
     if options.qrels is not None:

@@ -48,7 +48,7 @@ def _run(options: argparse.Namespace) -> int:
     first, second = options.files[-2:]
     names = (first, second) if first != second else ("a", "b")
     warn_of_nothing(a)
-    compared = Comparison.of(a, b, names, drawing, options.level)
+    compared = Comparison.of(a, b, names, drawing)
     if options.json:
         data = options.qrels if runs else options.files[0]
         metrics = compared.to_dict()

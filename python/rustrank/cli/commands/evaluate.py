@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> int:
         rows = []
         for name, result in named:
             for metric, value in result.items():
-                ends = interval(drawing.interval(value, options.level))
+                ends = interval(drawing.interval(value))
                 counts = [f"{value.num_queries:,}", f"{value.num_skipped:,}"]
                 rows.append([name, metric, number(value), ends, *counts])
         sys.stdout.write(text_table([*head, "queries", "skipped"], rows, left=2) + "\n")
@@ -77,7 +77,7 @@ def _plain(result: Evaluation, drawing: Drawing, options: argparse.Namespace) ->
         plain[name] = {
             "mean": float(value),
             "level": options.level,
-            "interval": list(drawing.interval(value, options.level)),
+            "interval": list(drawing.interval(value)),
             "num_queries": value.num_queries,
             "num_skipped": value.num_skipped,
         }
