@@ -273,8 +273,7 @@ def judging() -> Judging:
 def test_forward_selection_leaves_most_noise_out() -> None:
     docs = rated(num_queries=300)
     ways = {
-        name: CombinationMethod.of(name, name, list(docs.by_ranker))
-        for name in ("forward", "average")
+        name: CombinationMethod(name, name, list(docs.by_ranker)) for name in ("forward", "average")
     }
     weights = ways["forward"].find(docs, judging(), 0).weights
     assert weights is not None
@@ -288,9 +287,9 @@ def test_forward_selection_leaves_most_noise_out() -> None:
 def test_fitted_combinations_are_judged_on_the_other_half() -> None:
     docs = rated(useful=1e9)
     judge = judging()
-    way = CombinationMethod.of("exact", "coordinate", list(docs.by_ranker))
+    way = CombinationMethod("exact", "coordinate", list(docs.by_ranker))
     fitted = docs.evaluate(way.find(docs, judge, 0).score(docs), judge)["ndcg@10"]
-    chance = CombinationMethod.of("average", "average", list(docs.by_ranker)).cross_fitted(
+    chance = CombinationMethod("average", "average", list(docs.by_ranker)).cross_fitted(
         docs, judge, 0
     )["ndcg@10"]
     assert fitted > chance + 0.02, "on the docs it was fitted to, noise looks good"

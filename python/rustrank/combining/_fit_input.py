@@ -12,7 +12,7 @@ from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
 from rustrank.data.scored_rows import ScoredRows, judged_rows
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, wrong_kind, wrong_value
-from rustrank.inputs.scalars import flag, real, text, whole
+from rustrank.inputs.scalars import flag, named, real, text, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.model.booster import Booster
 
@@ -97,16 +97,12 @@ def scored_rows(rankers: Any, given: Mapping[str, Any], options: CombinerOptions
 
 def as_rankers(rankers: Any) -> dict[str, Any]:
     """Return rankers by name; without names they are numbered."""
-    if isinstance(rankers, Mapping):
-        named = {text("rankers", name): ranker for name, ranker in rankers.items()}
-    elif isinstance(rankers, (Sequence, np.ndarray)) and not isinstance(rankers, (str, bytes)):
-        named = {f"ranker {at}": ranker for at, ranker in enumerate(rankers)}
-    else:
-        expected = "a sequence of scores of all docs or of Boosters, one a ranker, or a mapping"
-        raise wrong_kind("rankers", rankers, f"{expected} from names to these", "combine.rankers")
-    if not named:
+    expected = "a sequence of scores of all docs or of Boosters, one a ranker, or a mapping"
+    expected += " from names to these"
+    found = named("rankers", rankers, "ranker ", expected, "combine.rankers")
+    if not found:
         raise ParamError("rankers: got none, expected at least one", code="combine.rankers")
-    return named
+    return found
 
 
 def held_out(given: Any, rankers: Any, options: CombinerOptions) -> ScoredRows | None:

@@ -15,6 +15,7 @@ from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import with_ranks
 from rustrank.data.scored_rows import ScoredRows, judged_rows
 from rustrank.errors import DataError, ParamError, RustrankError, shown, wrong_kind
+from rustrank.inputs.queries import query_codes
 from rustrank.inputs.tables import as_names, as_table, in_one_piece
 from rustrank.inputs.vectors import as_scores, check_length, library
 from rustrank.model.booster import Booster
@@ -61,9 +62,7 @@ class SideBySide(ScoredRows):
     @property
     def query(self) -> NDArray[np.int64]:
         """The number of each doc's query, in the order of ``query_ids``."""
-        if isinstance(self.queries, tuple):
-            return self.queries[0].astype(np.int64)
-        return np.repeat(np.arange(len(self.query_ids)), self.queries)
+        return query_codes(self.queries).astype(np.int64)
 
     @property
     def has_features(self) -> bool:

@@ -29,7 +29,7 @@ from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn
 from rustrank.formatting import count, size
 from rustrank.inputs.categories import encoded, numbered
 from rustrank.inputs.queries import numbers_if_all
-from rustrank.inputs.scalars import as_augment, flag, whole
+from rustrank.inputs.scalars import as_augment, whole
 from rustrank.inputs.tables import as_names, as_table, check_different
 from rustrank.inputs.vectors import check_length
 from rustrank.progress import progress_of_file
@@ -269,11 +269,7 @@ class Dataset:
             raise ParamError(message, code="like")
         more: dict[str, Any] = {"buffer_bytes": buffer_bytes, "categorical": categorical}
         bins = bins_of(like, names, max_bins, sample_rows, query_ranks, **more)
-        text = LetorOptions(
-            whole("max_features", max_features, 1, 2**31), flag("zero_based", zero_based)
-        )
-        if buffer_bytes is not None:
-            text.buffer_bytes = whole("buffer_bytes", buffer_bytes, 0)
+        text = LetorOptions(max_features, zero_based, buffer_bytes=buffer_bytes)
         with progress_of_file(files := paths_of(path), progress) as text.progress:
             core, ids = _rustrank.Dataset.from_letor(files, text, bins, reading)
         if names:

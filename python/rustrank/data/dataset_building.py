@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -37,17 +36,27 @@ class ReadOptions:
 BinOptions: TypeAlias = tuple[int, int, bool, list[int], dict[int, list[str]]]
 
 
-@dataclass
 class LetorOptions:
-    """The options of reading LETOR text."""
+    """The options of reading LETOR text, checked.
 
-    max_features: int
-    zero_based: bool
-    #: Used by `read_table` and `inspect_letor`; data sets take theirs from `ReadOptions`.
-    num_threads: int | None = None
-    #: The bytes of parsed values to keep until the bins of a data set are chosen.
-    buffer_bytes: int = 1 << 30
+    ``num_threads`` are those of `read_table` and `inspect_letor`; data sets take theirs from `ReadOptions`.
+    ``buffer_bytes`` is how much of the parsed values is kept until the bins of a data set are chosen.
+    """
+
     progress: Callable[[int], object] | None = None
+
+    def __init__(
+        self,
+        max_features: Any = 1 << 20,
+        zero_based: Any = False,
+        num_threads: Any = None,
+        buffer_bytes: Any = None,
+    ) -> None:
+        self.max_features = whole("max_features", max_features, 1, 2**31)
+        self.zero_based = flag("zero_based", zero_based)
+        self.num_threads = threads(num_threads)
+        kept = 1 << 30 if buffer_bytes is None else buffer_bytes
+        self.buffer_bytes = whole("buffer_bytes", kept, 0)
 
 
 class Rows:

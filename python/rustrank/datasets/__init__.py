@@ -37,7 +37,6 @@ from rustrank.datasets._random_blocks import (
     varying_sizes,
 )
 from rustrank.inputs.queries import numbers_if_all
-from rustrank.inputs.scalars import flag, threads, whole
 
 if TYPE_CHECKING:
     import os
@@ -218,11 +217,7 @@ def read_letor(
     Ranking
         The docs; query ids that are not all numbers are counted from 0 instead.
     """
-    options = LetorOptions(
-        whole("max_features", max_features, 1, 2**31),
-        flag("zero_based", zero_based),
-        threads(num_threads),
-    )
+    options = LetorOptions(max_features, zero_based, num_threads)
     X, y, sizes, ids = _rustrank.read_table(path, options)
     numbers = numbers_if_all(ids)
     if numbers.dtype.kind != "i":

@@ -16,9 +16,8 @@ import numpy as np
 from rustrank.data.dataset import Dataset
 from rustrank.distributed.shards import Shards
 from rustrank.errors import ParamError, ParamKindError, wrong_kind
-from rustrank.inputs.scalars import text
 from rustrank.model.booster import Booster
-from rustrank.parameters.plan import EarlyStopping
+from rustrank.parameters.plan import EarlyStopping, sets_by_name
 from rustrank.parameters.schema import TRAININGS
 
 if TYPE_CHECKING:
@@ -54,7 +53,9 @@ class Job:
             raise ParamError(message, code="workers")
         paths = {
             "dataset": _shards("dataset", options["dataset"]),
-            "valid": _valid(options["valid"]),
+            "valid": {
+                name: _shards(name, one) for name, one in sets_by_name(options["valid"]).items()
+            },
             "base": _base(options["base"], folder),
             **{name: _absolute(name, options[name]) for name in ("checkpoint", "snapshot")},
         }
@@ -113,15 +114,6 @@ def _shards(name: str, given: Any) -> str:
     if path is None or not Path(path).exists():
         raise FileNotFoundError(2, "no such file", str(given))
     return path
-
-
-def _valid(given: Any) -> dict[str, str]:
-    if given is None:
-        return {}
-    if isinstance(given, (list, tuple)):
-        given = {f"valid_{at}": one for at, one in enumerate(given)}
-    named = given if isinstance(given, dict) else {"valid": given}
-    return {text("valid", name): _shards(name, one) for name, one in named.items()}
 
 
 def _base(given: Any, folder: Path) -> str | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import math
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -23,8 +23,6 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from rustrank import errors
 from rustrank.distributed import mpi
@@ -236,16 +234,9 @@ def _clear(folder: Path) -> None:
 
 def _result(folder: Path) -> Booster:
     """Read the result of the first worker."""
-    result = json.loads((folder / "result").read_text())
-    booster = Booster.load(folder / "model.rrk")
-    booster.best_round = result["best_round"]
-    booster.history = {
-        name: {metric: np.array(values) for metric, values in metrics.items()}
-        for name, metrics in result["history"].items()
-    }
-    if (folder / "all.rrk").exists():
-        booster._all = Booster.load(folder / "all.rrk")
-        booster._all.history = booster.history
+    booster: Booster
+    booster, whole = pickle.loads((folder / "result").read_bytes())  # noqa: S301 - written by us
+    booster._all = None if whole is booster else whole
     return booster
 
 

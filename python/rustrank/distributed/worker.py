@@ -7,8 +7,8 @@ the error.
 
 from __future__ import annotations
 
-import json
 import os
+import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["main", "work"]
 
 #: The defaults of `Dataset.from_letor` and `Dataset.from_parquet`.
-_MOST_FEATURES = 1 << 20
 _ROWS = 65_536
 
 
@@ -52,7 +51,7 @@ def main(arguments: Sequence[str], train: Train) -> int:
     try:
         booster, is_first = work(Job.load(path), comm, train)
         if is_first:
-            _save(booster, path.parent)
+            replace_file(path.parent / "result", pickle.dumps((booster, booster.all_rounds)))
     except BaseException as error:
         return _failed(error, str(path.parent), comm.rank)
     return 0
@@ -172,18 +171,6 @@ def _progress_callback(job: Job, ranks: Ranks) -> Any:
     return note
 
 
-def _save(booster: Booster, folder: Path) -> None:
-    booster.save(folder / "model.rrk")
-    if booster.all_rounds is not booster:
-        booster.all_rounds.save(folder / "all.rrk")
-    history = {
-        name: {metric: values.tolist() for metric, values in metrics.items()}
-        for name, metrics in booster.history.items()
-    }
-    result = {"best_round": booster.best_round, "history": history}
-    replace_file(folder / "result", json.dumps(result))
-
-
 def _failed(error: BaseException, folder: str, rank: int) -> int:
     """Write the error to a file for the process that started the workers; returns the exit code."""
     if isinstance(error, Exception):
@@ -205,7 +192,7 @@ def _read_shards(
     files = shards.paths([number for number in numbers if shards.shards[number].docs])
     reading, bins = ReadOptions(None, "error", num_threads), bins_of(None)
     if shards.kind == "letor":
-        text = LetorOptions(_MOST_FEATURES, False)
+        text = LetorOptions()
         core, ids = _rustrank.Dataset.from_letor(list(map(str, files)), text, bins, reading, team)
         return _settled(core, None, numbers_if_all(ids))
     roles = {"label": shards.columns["label"], "qid": shards.columns["qid"]}

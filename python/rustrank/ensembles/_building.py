@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from rustrank.ensembles.members import Recipe
 
 
-class Figures(NamedTuple):
+@dataclass(frozen=True)
+class Figures:
     """The metrics of a member, a combination or a subset, as a `Row` has them."""
 
     description: str
@@ -46,7 +47,7 @@ class Figures(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Figures):
     """The metrics of a member, a combination or a subset: a row of a table.
 
     Attributes
@@ -62,9 +63,6 @@ class Row:
         The comparison on these, by the first metric, with the member that is best on the held-out set.
     """
 
-    description: str
-    held_out: Evaluation
-    valid: Evaluation
     against: MetricComparison
 
     def to_dict(self) -> dict[str, Any]:
@@ -258,7 +256,8 @@ def compared_with_best(
 
     def row(name: str, one: Figures) -> Row:
         pair = first_value(members[best].valid), first_value(one.valid)
-        return Row(*one, compare_values(*pair, ("the best member", name), drawing))
+        against = compare_values(*pair, ("the best member", name), drawing)
+        return Row(**vars(one), against=against)
 
     tables = {
         part: {name: row(name, one) for name, one in of.items()} for part, of in figures.items()
@@ -317,7 +316,7 @@ def _methods(recipe: Recipe, given: Any) -> dict[str, CombinationMethod]:
         raise wrong_kind("combinations", given, "a mapping from names, or names")
     names = list(recipe.members)
     return {
-        text("combinations", name): CombinationMethod.of(name, one, names)
+        text("combinations", name): CombinationMethod(name, one, names)
         for name, one in given.items()
     }
 

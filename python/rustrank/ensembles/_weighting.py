@@ -109,14 +109,10 @@ class MemberWeights:
         return largest if len(shares) <= len(first) else f"{largest}, ..."
 
 
-@dataclass(frozen=True)
 class CombinationMethod:
     """A method of combining members, checked."""
 
-    given: Any
-
-    @classmethod
-    def of(cls, name: str, given: Any, members: Sequence[str]) -> CombinationMethod:
+    def __init__(self, name: str, given: Any, members: Sequence[str]) -> None:
         """Check a combination as the caller gives it."""
         what = f"combination {name!r}"
         if isinstance(given, str):
@@ -132,7 +128,7 @@ class CombinationMethod:
         elif not isinstance(given, Combiner):
             expected = "a name, a mapping from members to weights, nested pairs of members, or a"
             raise wrong_kind(what, given, f"{expected} Combiner", "combinations")
-        return cls(given)
+        self.given = given
 
     @property
     def is_fitted(self) -> bool:

@@ -12,7 +12,7 @@ from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind
 from rustrank.estimators.lambdamart import MART, XENDCGMART, LambdaMART
 from rustrank.estimators.nets import LambdaRank
 from rustrank.estimators.ranker import Ranker
-from rustrank.inputs.scalars import choice, real, text, whole
+from rustrank.inputs.scalars import choice, named, real, text, whole
 from rustrank.model.booster import Booster
 
 __all__ = ["Member", "Recipe", "recipe"]
@@ -282,7 +282,9 @@ def as_recipe(given: Any) -> Recipe:
     """Take a recipe, its name, or members by name; check what can be checked without docs."""
     if isinstance(given, str):
         given = recipe(given)
-    found = given if isinstance(given, Recipe) else Recipe(_named(given))
+    expected = "a recipe or its name, or a mapping from names to members"
+    is_recipe = isinstance(given, Recipe)
+    found = given if is_recipe else Recipe(named("members", given, "member ", expected))
     members = {
         name: one if isinstance(one, Member) else Member(one) for name, one in found.members.items()
     }
@@ -292,14 +294,6 @@ def as_recipe(given: Any) -> Recipe:
         _check(name, member, members)
     order_of(members)
     return replace(found, members=members)
-
-
-def _named(given: Any) -> dict[str, Any]:
-    if isinstance(given, Mapping):
-        return {text("members", name): one for name, one in given.items()}
-    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
-        return {f"member {at}": one for at, one in enumerate(given)}
-    raise wrong_kind("members", given, "a recipe or its name, or a mapping from names to members")
 
 
 def _check(name: str, member: Member, members: Mapping[str, Member]) -> None:

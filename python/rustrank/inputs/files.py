@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def replace_file(path: Path, text: str) -> None:
-    """Replace a text file atomically; it is on the disk when this returns."""
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Replace a file atomically; it is on the disk when this returns."""
     part = path.with_name(f".{path.name}.part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
+    with part.open("wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)

@@ -7,13 +7,15 @@ range is a `ParamError`. The core checks what only it knows, such as which gains
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown, wrong_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Sequence
+    from collections.abc import Collection, Container
 
 #: As many threads as a pool may have.
 _MOST_THREADS = 1024
@@ -86,6 +88,17 @@ def as_list(name: str, value: Any, expected: str, code: str | None = None) -> li
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise wrong_kind(name, value, expected, code)
     return list(value)
+
+
+def named(
+    name: str, value: Any, numbered: str, expected: str, code: str | None = None
+) -> dict[str, Any]:
+    """Take several things by name: a mapping from names, or a sequence, which is numbered."""
+    if isinstance(value, Mapping):
+        return {text(name, key): one for key, one in value.items()}
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)):
+        return {f"{numbered}{at}": one for at, one in enumerate(value)}
+    raise wrong_kind(name, value, expected, code)
 
 
 def fields_of(

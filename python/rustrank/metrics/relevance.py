@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.inputs.queries import as_queries
+from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.vectors import as_scores, check_length
 
 if TYPE_CHECKING:
@@ -45,11 +45,8 @@ def err_relevance(scores: Any, *, qid: Any = None, group: Any = None) -> NDArray
     if qid is None and group is None:
         return relevance
     queries, ids = as_queries(qid, group, len(numbers))
-    if isinstance(queries, tuple):
-        codes = queries[0].astype(np.intp)
-    else:
-        check_length("scores", len(numbers), int(queries.sum()), "the rows of all groups")
-        codes = np.repeat(np.arange(len(queries)), queries)
+    codes = query_codes(queries)
+    check_length("scores", len(numbers), len(codes), "the rows of all groups")
     most = np.zeros(len(ids))
     np.maximum.at(most, codes, relevance)
     top = most[codes]

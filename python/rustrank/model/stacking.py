@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,22 +15,12 @@ from rustrank.inputs.scalars import as_list, flag
 from rustrank.inputs.tables import as_table, in_one_piece
 from rustrank.inputs.vectors import as_doubles, check_length
 from rustrank.model.booster import Booster
-from rustrank.model.mixture import Normalising, as_boosters, as_normalisations
+from rustrank.model.mixture import as_boosters, as_normalisations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Stacking"]
-
-
-@dataclass
-class _StackingPlan:
-    """The arguments that the extension needs to build a stacked booster."""
-
-    normalisations: list[Normalising]
-    features: list[tuple[int, str]]
-    own: bool
-    outer: _rustrank.Booster
 
 
 class Stacking:
@@ -175,7 +165,12 @@ class Stacking:
         if not isinstance(outer, Booster):
             raise wrong_kind("outer", outer, "a booster")
         cores = [ranker._core for ranker in self.rankers]
-        planned = _StackingPlan(self._normalisations, self._features, self.own, outer._core)
+        planned = SimpleNamespace(
+            normalisations=self._normalisations,
+            features=self._features,
+            own=self.own,
+            outer=outer._core,
+        )
         return Booster._of(_rustrank.Booster.stack(cores, planned))
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from rustrank.errors import (
     wrong_kind,
     wrong_value,
 )
-from rustrank.inputs.scalars import text, whole
+from rustrank.inputs.scalars import named, whole
 from rustrank.inputs.tables import check_same_names
 from rustrank.inputs.vectors import as_doubles, first_true
 from rustrank.parameters._constraints import Limits
@@ -255,17 +255,18 @@ def _names_of(metrics: Sequence[str | Measurement]) -> list[str]:
 
 
 def _valid(given: Any, dataset: Dataset) -> dict[str, Dataset]:
+    sets = sets_by_name(given)
+    for name, value in sets.items():
+        check_same_names(as_dataset(value, name)._names, dataset._names, f" of {name}")
+    return sets
+
+
+def sets_by_name(given: Any) -> dict[str, Any]:
+    """Return validation sets by name, given by name, as a list, or one alone."""
     if given is None:
         return {}
-    if isinstance(given, Mapping):
-        named = {text("valid", name): value for name, value in given.items()}
-    elif isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
-        named = {f"valid_{at}": value for at, value in enumerate(given)}
-    else:
-        named = {"valid": given}
-    for name, value in named.items():
-        check_same_names(as_dataset(value, name)._names, dataset._names, f" of {name}")
-    return named
+    given = given if isinstance(given, (Mapping, list, tuple)) else {"valid": given}
+    return named("valid", given, "valid_", "data sets")
 
 
 def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | None, bool]:

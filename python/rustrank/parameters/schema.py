@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
-from rustrank.errors import ParamError, UnknownNameError, shown
+from rustrank.inputs.scalars import choice
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
+
+    from rustrank.errors import ParamError
 
 #: What is called otherwise in estimators, as in scikit-learn.
 RENAMED = {"n_estimators": "num_trees", "n_jobs": "num_threads", "random_state": "seed"}
@@ -115,10 +117,7 @@ def with_preset(given: Mapping[str, Any]) -> dict[str, Any]:
     name = given.get("preset")
     if name is None:
         return dict(given)
-    if name not in PRESETS:
-        message = f"preset: got {shown(name)}, expected one of {', '.join(PRESETS)}"
-        raise UnknownNameError(message, code="preset")
-    return {**PRESETS[name], **given}
+    return {**PRESETS[choice("preset", name, PRESETS)], **given}
 
 
 def checked(training: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from rustrank import _rustrank
 from rustrank.cli.parsing import DRAWING, JUDGING, METRICS, READING, listed, passed, reading_of
 from rustrank.cli.streams import PIPE, path_of, print_result
 from rustrank.errors import ParamError
+from rustrank.inputs.scalars import choice
 
 if TYPE_CHECKING:
     import argparse
@@ -60,9 +61,8 @@ def _run(options: argparse.Namespace) -> int:
 
     # Before a large file is read.
     files = _named(options.rankers)
-    if options.baseline is not None and options.baseline not in files:
-        message = f"--baseline: got {options.baseline!r}, expected one of {', '.join(files)}"
-        raise ParamError(message, code="baseline")
+    if options.baseline is not None:
+        choice("--baseline", options.baseline, files, "baseline")
     made = report(
         **_docs(files, options),
         metrics=listed(options.metric or BY_DEFAULT),

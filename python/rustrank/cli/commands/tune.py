@@ -10,6 +10,7 @@ from rustrank._rustrank import objectives
 from rustrank.cli.parsing import READING, passed, reading_of, suggestion
 from rustrank.cli.streams import path_of, print_result, save_model, save_plot
 from rustrank.errors import ParamError, UnknownNameError
+from rustrank.inputs.scalars import choice
 
 if TYPE_CHECKING:
     import argparse
@@ -105,10 +106,7 @@ def _space(options: argparse.Namespace) -> Any:
         return options.space or "lambdamart"
     space: dict[str, Any] = {}
     if options.space is not None:
-        if options.space not in grids:
-            message = f"--space: got {options.space!r}, expected one of {', '.join(grids)}"
-            raise UnknownNameError(message, code="space")
-        space.update(grids[options.space])
+        space.update(grids[choice("--space", options.space, grids, "space")])
     for name, text in tried.items():
         if (ends := _RANGE.fullmatch(text)) is not None:
             low, high = _value(ends[1]), _value(ends[2])
