@@ -4,71 +4,46 @@ Every name users need is here; the modules below are where the documentation liv
 is imported when the name is first asked for, so that importing the package takes little time.
 """
 
+# ruff: noqa: F403 - all public names of these modules are public here
 from typing import TYPE_CHECKING
 
 from rustrank import errors as _errors
 from rustrank._rustrank import __version__ as __version__
-from rustrank.errors import *  # noqa: F403 - all of its public names are public here
+from rustrank.errors import *
 
 if TYPE_CHECKING:
-    # With `as`, type checkers take a name as public.
+    # Type checkers take a name as public that comes with `as`, or with all public names of its module.
     from rustrank import datasets as datasets
     from rustrank import plots as plots
-    from rustrank.adaptation.adaptation import Adaptation as Adaptation
-    from rustrank.adaptation.adaptation import adapt as adapt
+    from rustrank.adaptation.adaptation import *
     from rustrank.adaptation.neighbours import Expansion as Expansion
     from rustrank.adaptation.neighbours import expand as expand
-    from rustrank.combining.combiner import Combiner as Combiner
-    from rustrank.combining.combiner import Curve as Curve
-    from rustrank.data.dataset import Augmented as Augmented
-    from rustrank.data.dataset import Dataset as Dataset
+    from rustrank.combining.combiner import *
+    from rustrank.data.dataset import *
     from rustrank.distributed.shards import Shards as Shards
     from rustrank.distributed.shards import shard as shard
-    from rustrank.ensembles.distillation import Distillation as Distillation
-    from rustrank.ensembles.distillation import distill as distill
-    from rustrank.ensembles.ensemble import Ensemble as Ensemble
-    from rustrank.ensembles.ensemble import EnsembleTables as EnsembleTables
-    from rustrank.ensembles.ensemble import ensemble as ensemble
-    from rustrank.ensembles.members import Member as Member
-    from rustrank.ensembles.members import Recipe as Recipe
-    from rustrank.ensembles.members import recipe as recipe
-    from rustrank.estimators.lambdaboost import LambdaBoost as LambdaBoost
-    from rustrank.estimators.lambdamart import MART as MART
-    from rustrank.estimators.lambdamart import XENDCGMART as XENDCGMART
-    from rustrank.estimators.lambdamart import LambdaMART as LambdaMART
-    from rustrank.estimators.lambdamart import McRank as McRank
-    from rustrank.estimators.lambdamart import QueryRMSEMART as QueryRMSEMART
-    from rustrank.estimators.lambdamart import RankNetMART as RankNetMART
-    from rustrank.estimators.nets import LambdaRank as LambdaRank
-    from rustrank.estimators.nets import RankNet as RankNet
-    from rustrank.metrics.comparison import Comparison as Comparison
-    from rustrank.metrics.comparison import MetricComparison as MetricComparison
-    from rustrank.metrics.comparison import compare as compare
-    from rustrank.metrics.evaluation import Evaluation as Evaluation
-    from rustrank.metrics.evaluation import MetricValue as MetricValue
-    from rustrank.metrics.evaluation import evaluate as evaluate
-    from rustrank.metrics.relevance import err_relevance as err_relevance
-    from rustrank.model.booster import Booster as Booster
-    from rustrank.model.local_optimum import LocalOptimum as LocalOptimum
-    from rustrank.model.local_optimum import local_optimum as local_optimum
-    from rustrank.model.mixture import mix as mix
-    from rustrank.model.stacking import Stacking as Stacking
+    from rustrank.ensembles.distillation import *
+    from rustrank.ensembles.ensemble import *
+    from rustrank.ensembles.members import *
+    from rustrank.estimators.lambdaboost import *
+    from rustrank.estimators.lambdamart import *
+    from rustrank.estimators.nets import *
+    from rustrank.metrics.comparison import *
+    from rustrank.metrics.evaluation import *
+    from rustrank.metrics.relevance import *
+    from rustrank.model.booster import *
+    from rustrank.model.local_optimum import *
+    from rustrank.model.mixture import *
+    from rustrank.model.stacking import *
     from rustrank.plots import plot_importance as plot_importance
     from rustrank.plots import plot_metric as plot_metric
     from rustrank.plots import plot_tree as plot_tree
-    from rustrank.reporting.report import Report as Report
-    from rustrank.reporting.report import report as report
-    from rustrank.selection.cross_validation import CrossValidation as CrossValidation
-    from rustrank.selection.cross_validation import cross_validate as cross_validate
-    from rustrank.selection.folds import QueryFolds as QueryFolds
-    from rustrank.selection.search_spaces import Between as Between
-    from rustrank.selection.search_spaces import grids as grids
-    from rustrank.selection.tuning import Trial as Trial
-    from rustrank.selection.tuning import Tuning as Tuning
-    from rustrank.selection.tuning import tune as tune
-    from rustrank.training.train import EarlyStopping as EarlyStopping
-    from rustrank.training.train import Round as Round
-    from rustrank.training.train import train as train
+    from rustrank.reporting.report import *
+    from rustrank.selection.cross_validation import *
+    from rustrank.selection.folds import *
+    from rustrank.selection.search_spaces import *
+    from rustrank.selection.tuning import *
+    from rustrank.training.train import *
 
 #: The names that are in each module, and not imported yet.
 _NAMES = {

@@ -6,7 +6,7 @@ import ast
 import json
 import subprocess
 import sys
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
@@ -71,12 +71,13 @@ def test_names_are_where_type_checkers_see_them() -> None:
         for one in tree.body
         if isinstance(one, ast.If) and getattr(one.test, "id", "") == "TYPE_CHECKING"
     )
-    seen = {
-        alias.name: (one.module or "").removeprefix("rustrank").lstrip(".")
-        for one in block.body
-        if isinstance(one, ast.ImportFrom)
-        for alias in one.names
-    }
+    seen: dict[str, str] = {}
+    for one in block.body:
+        if isinstance(one, ast.ImportFrom):
+            names = [alias.name for alias in one.names]
+            if names == ["*"]:
+                names = import_module(str(one.module)).__all__
+            seen |= dict.fromkeys(names, str(one.module).removeprefix("rustrank").lstrip("."))
     homes = vars(rr)["_HOMES"] | dict.fromkeys(vars(rr)["_MODULES"], "")
     assert seen == homes
     # A module of that name, once imported, would hide the name.
