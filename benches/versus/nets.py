@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,6 @@ def add_nets(command: argparse.ArgumentParser) -> None:
 def measure(job: dict[str, Any]) -> dict[str, Any]:
     """Train ours, an epoch at a time."""
     from rustrank import _rustrank
-    from rustrank.estimators._raw_ranker import RawPlan
     from rustrank.estimators.fitting import FitData
     from rustrank.inputs.tables import as_table
 
@@ -61,7 +61,8 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     begun = time.perf_counter()
     values = FitData(as_table(X), y, group=sizes).values(job["threads"])
     params = net._checked(objective="lambdamart")
-    trainer = _rustrank.Trainer.net(values, RawPlan(params, [], [params["metric"]]))
+    plan = SimpleNamespace(params=params, valid=[], metrics=[params["metric"]], preferences=None)
+    trainer = _rustrank.Trainer.net(values, plan)
     prepared = time.perf_counter() - begun
     epochs, cpu = [], []
     for _ in range(job["epochs"]):

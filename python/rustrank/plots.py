@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.combining.side_by_side import SideBySide, cells_of, required_booster
-from rustrank.errors import (
-    ParamError,
-    UnknownNameError,
-    shown,
-    wrong_kind,
-    wrong_value,
-)
+from rustrank.errors import ParamError, UnknownNameError, shown, wrong_value
 from rustrank.formatting import count, percent
-from rustrank.inputs.scalars import real, text, whole
+from rustrank.inputs.scalars import as_list, real, text, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 from rustrank.metrics.evaluation import Judging
 from rustrank.plotting.beeswarm import draw_color_bar, draw_swarm
@@ -313,9 +307,8 @@ def plot_cuts(
 def _cuts(cuts: Any) -> list[int]:
     if isinstance(cuts, (int, np.integer)):
         return list(range(1, whole("cuts", cuts, 1, 1000) + 1))
-    if isinstance(cuts, (str, bytes)) or not hasattr(cuts, "__iter__"):
-        raise wrong_kind("cuts", cuts, "a number, or several")
-    listed = sorted({whole("cuts", cut, 1) for cut in cuts})
+    each = as_list("cuts", cuts, "a number, or several")
+    listed = sorted({whole("cuts", cut, 1) for cut in each})
     if not listed:
         raise ParamError("cuts is empty: expected a number, or several", code="cuts")
     return listed

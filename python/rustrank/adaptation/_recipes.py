@@ -81,20 +81,10 @@ class RecipeContext:
     seed: int
 
     @property
-    def metric(self) -> str:
-        """The name of the metric to maximise."""
-        return self.judging.metric
-
-    @property
-    def num_threads(self) -> int | None:
-        """The threads to use."""
-        return self.judging.num_threads
-
-    @property
     def options(self) -> dict[str, Any]:
         """The options of `train` and of `Booster.refit` that are the same in all recipes."""
         own = {name: getattr(self.judging, name) for name in ("gain", "max_label", "num_threads")}
-        return {"metric": self.metric, "seed": self.seed, **own}
+        return {"metric": self.judging.metric, "seed": self.seed, **own}
 
     @property
     def background(self) -> RawRows:
@@ -114,7 +104,7 @@ class RecipeContext:
 
     def score(self, booster: Booster, docs: RawRows) -> Scores:
         """Return a booster's scores of documents."""
-        return booster.score(docs.X, num_threads=self.num_threads)
+        return booster.score(docs.X, num_threads=self.judging.num_threads)
 
     def named(self, recipe: str, base: str) -> str:
         """Return the name of a recipe's ranker of one base."""
@@ -141,7 +131,7 @@ class RecipeContext:
             held = self.data.choosing.take(judged)
             fitted.append(fit(self.data.fit.take(rows), held))
             scores = np.zeros(len(held.y)) if base is None else self.score(base, held)
-            values = fitted[-1].history["valid"][self.metric]
+            values = fitted[-1].history["valid"][self.judging.metric]
             curves.append(np.nan_to_num([self.value(scores, held), *values], nan=0.0))
             counts.append(held.has_pairs().sum())
         rounds = min(map(len, curves))
@@ -187,7 +177,7 @@ class RecipeContext:
 
         def dataset(of: RawRows, **like: Any) -> Dataset:
             scores = {} if base is None else {"base_score": self.score(base, of)}
-            return of.dataset(**scores, **like, num_threads=self.num_threads)
+            return of.dataset(**scores, **like, num_threads=self.judging.num_threads)
 
         docs = docs if more is None else docs.joined(more)
         training = dataset(docs)
@@ -233,12 +223,12 @@ class RecipeContext:
             docs = self.binned(self.data.fit.take(rows), base)
             held = self.binned(choosing.take(judged), base)
             for at, booster in enumerate(candidates(docs)):
-                unseen[at, judged] = booster.score(held, num_threads=self.num_threads)
+                unseen[at, judged] = booster.score(held, num_threads=self.judging.num_threads)
         return int(np.argmax([float(self.value(scores, choosing)) for scores in unseen]))
 
     def binned(self, docs: RawRows, base: Booster) -> Dataset:
         """Return documents binned with the thresholds of a base."""
-        return docs.dataset(like=base, num_threads=self.num_threads)
+        return docs.dataset(like=base, num_threads=self.judging.num_threads)
 
 
 @contextmanager
@@ -271,12 +261,12 @@ def _features(context: RecipeContext) -> dict[str, RecipeResult]:
         ranker = LambdaBoost(
             n_estimators=rounds,
             base=base,
-            metric=context.metric,
+            metric=context.judging.metric,
             early_stopping=None,
             gain=context.judging.gain,
             max_label=context.judging.max_label,
             random_state=context.seed,
-            n_jobs=context.num_threads,
+            n_jobs=context.judging.num_threads,
         )
         judged = {} if held is None else {"eval_set": [(held.X, held.y)], "eval_qid": [held.query]}
         return ranker.fit(docs.X, docs.y, qid=docs.query, **judged)
@@ -329,7 +319,7 @@ def _reweigh(context: RecipeContext) -> dict[str, RecipeResult]:
     def reweighed(base: Booster, docs: Dataset, passes: int) -> Booster:
         return base.reweigh(
             docs,
-            context.metric,
+            judging.metric,
             most_passes=passes,
             gain=judging.gain,
             relevant_from=judging.relevant_from,
@@ -356,7 +346,7 @@ def _grow(context: RecipeContext) -> dict[str, RecipeResult]:
     """Train on the target and similar documents of the background; combine the result with the bases."""
     there = context.background
     try:
-        more = expand(context.data.fit, there, num_threads=context.num_threads)
+        more = expand(context.data.fit, there, num_threads=context.judging.num_threads)
     except DataError as error:
         raise RecipeNotApplicable(str(error)) from None
     if not len(more.rows):

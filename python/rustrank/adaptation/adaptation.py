@@ -22,7 +22,7 @@ from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
 from rustrank.formatting import Table, TableResult, interval, number, percent
 from rustrank.inputs.scalars import choice, flag, real, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values, difference_cells
-from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, mean_of
+from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, mean_and_interval, mean_of
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_adaptation
 from rustrank.progress import progress_of_steps
@@ -139,16 +139,13 @@ class Adaptation(TableResult):
                 }
                 for recipe in self.boosters
             },
-            "choosing": {
-                name: {"mean": float(value), "interval": list(value.interval)}
-                for name, value in self.choosing.items()
-            },
+            "choosing": {name: mean_and_interval(value) for name, value in self.choosing.items()},
             "skipped": self.skipped,
         }
 
     def _plain(self, name: str, recipe: str) -> dict[str, Any]:
         value = self.values[name][recipe]
-        plain = {"mean": float(value), "interval": list(value.bootstrap(self.level))}
+        plain = mean_and_interval(value, value.bootstrap(self.level))
         compared = self.comparisons[name].get(recipe)
         if compared is not None:
             plain["difference"] = compared.difference
@@ -345,7 +342,8 @@ def _evaluated(
 ) -> Adaptation:
     boosters = {**context.bases, **{name: one.booster for name, one in made.items()}}
     first = next(iter(context.bases))
-    drawing = Drawing(seed=context.seed, num_threads=context.num_threads, level=level)
+    judging = context.judging
+    drawing = Drawing(seed=context.seed, num_threads=judging.num_threads, level=level)
     sets = context.data.valid
     values = {
         name: {
@@ -371,7 +369,7 @@ def _evaluated(
         comparisons=comparisons,
         choosing=_choosing(values, parts),
         skipped=skipped,
-        metric=context.metric,
+        metric=judging.metric,
         level=level,
         _base=first,
     )

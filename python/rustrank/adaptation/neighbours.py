@@ -188,10 +188,7 @@ def _nearest(
 
 
 def _median_distance(
-    vectors: NDArray[np.float64],
-    query: NDArray[np.int64],
-    count: int,
-    num_threads: int | None,
+    vectors: NDArray[np.float64], query: NDArray[np.int64], count: int, num_threads: int | None
 ) -> float:
     """Return the median distance of seeds to the farthest of their nearest seeds of other queries."""
     farthest = []

@@ -20,7 +20,7 @@ from rustrank.combining._fit_input import (
 from rustrank.combining._net_combiner import NETS, learn, weights_of
 from rustrank.errors import RustrankError
 from rustrank.formatting import Table, TableResult, interval, number
-from rustrank.metrics.evaluation import Judging, MetricValue, first_value
+from rustrank.metrics.evaluation import Judging, MetricValue, first_value, mean_and_interval
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_combiner
 
@@ -360,10 +360,7 @@ class Combiner(TableResult):
             "weights": dict(zip(self.names, weights, strict=True)),
             "alpha": self.alpha,
             "interval": None if self.interval is None else list(self.interval),
-            "values": {
-                name: {"mean": float(value), "interval": list(value.interval)}
-                for name, value in values.items()
-            },
+            "values": {name: mean_and_interval(value) for name, value in values.items()},
         }
 
     def _tables(self) -> list[Table]:

@@ -86,10 +86,7 @@ class RawRows:
 
     def has_pairs(self) -> NDArray[np.bool_]:
         """Return for each query whether it has two different labels."""
-        low = np.full(self.num_queries, np.inf, np.float32)
-        high = np.full(self.num_queries, -np.inf, np.float32)
-        np.minimum.at(low, self.query, self.y)
-        np.maximum.at(high, self.query, self.y)
+        low, high = label_ends(self.y, self.query, self.num_queries)
         return low < high
 
     def query_hashes(self) -> NDArray[np.uint64]:
@@ -155,6 +152,17 @@ class RawRows:
             for part, queries in zip(parts, np.split(shuffled, ends[:-1]), strict=True):
                 part.append(queries)
         return [np.concatenate(part) for part in parts]
+
+
+def label_ends(
+    labels: NDArray[np.float32], query: NDArray[np.int64], num_queries: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the lowest and the highest label of each query; infinities without documents."""
+    low = np.full(num_queries, np.inf, np.float32)
+    high = np.full(num_queries, -np.inf, np.float32)
+    np.minimum.at(low, query, labels)
+    np.maximum.at(high, query, labels)
+    return low, high
 
 
 def spread_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

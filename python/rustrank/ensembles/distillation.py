@@ -19,7 +19,13 @@ from rustrank.formatting import Table, TableResult, interval, number
 from rustrank.inputs.scalars import choice, real, text, threads, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.metrics.comparison import compare_values
-from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, first_value
+from rustrank.metrics.evaluation import (
+    Drawing,
+    Judging,
+    MetricValue,
+    first_value,
+    mean_and_interval,
+)
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -89,7 +95,7 @@ class Distillation(TableResult):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         return {
-            "fidelity": {"mean": float(self.fidelity), "interval": list(self.fidelity.interval)},
+            "fidelity": mean_and_interval(self.fidelity),
             "labels": None if self.against is None else self.against.to_dict(),
             "statements": self.statements,
         }

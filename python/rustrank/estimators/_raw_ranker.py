@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank.data.dataset import Dataset
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 
     from rustrank import _rustrank
     from rustrank.model.booster import Booster
-    from rustrank.parameters.plan import Preferences
-
-
-@dataclass(frozen=True)
-class RawPlan:
-    """Everything but the training set; a base is for `LambdaBoost`, and preferences for `RankNet`."""
-
-    params: dict[str, Any]
-    valid: list[tuple[str, _rustrank.RawDataset]]
-    metrics: list[str]
-    base: _rustrank.Booster | None = None
-    preferences: Preferences | None = None
 
 
 class RawRanker(Ranker):
@@ -122,7 +110,7 @@ class RawRanker(Ranker):
             check_same_names(one.X.names, names, " of eval_set")
         valid = [(name, one.values(num_threads)) for name, one in sets.items()]
         metrics = named_metrics(options["params"]["metric"])
-        trainer = self._trainer(data, RawPlan(valid=valid, metrics=metrics, **options))
+        trainer = self._trainer(data, SimpleNamespace(valid=valid, metrics=metrics, **options))
 
         def settle() -> Booster:
             self._best_round = trainer.best_round

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import ParamError, ParamKindError, shown
-from rustrank.formatting import ResultMapping, Table, interval, number, p_value, percent
+from rustrank.errors import ParamError, wrong_kind, wrong_value
+from rustrank.formatting import (
+    ResultMapping,
+    Table,
+    interval,
+    number,
+    p_statement,
+    p_value,
+    percent,
+)
 from rustrank.inputs.queries import as_query_weight
+from rustrank.inputs.scalars import as_list
 from rustrank.inputs.vectors import as_labels, as_scores
 from rustrank.metrics.evaluation import (
     Drawing,
@@ -101,11 +110,10 @@ class MetricComparison:
             verdict = f"{second} is better than {first}"
         else:
             verdict = f"{first} is better than {second}"
-        p = p_value(self.p_randomisation)
         return (
             f"{self.metric}: {verdict}: {number(self.difference, '+')} "
             f"[{number(self.interval[0], '+')}, {number(self.interval[1], '+')}], "
-            f"p{'' if p.startswith('<') else '='}{p}"
+            f"{p_statement(self.p_randomisation, '')}"
         )
 
     def plot(self, ax: Any = None) -> Any:
@@ -251,11 +259,11 @@ def difference_cells(found: MetricComparison | None) -> list[str]:
 
 
 def _two(names: Any) -> tuple[str, str]:
-    called = () if isinstance(names, str) or not hasattr(names, "__iter__") else tuple(names)
-    are_texts = bool(called) and all(isinstance(name, str) for name in called)
-    if not are_texts or len(called) != 2:
-        message = f"names: got {shown(names)}, expected two names"
-        raise (ParamError if are_texts else ParamKindError)(message, code="names")
+    called = as_list("names", names, "two names")
+    if not all(isinstance(name, str) for name in called):
+        raise wrong_kind("names", names, "two names")
+    if len(called) != 2:
+        raise wrong_value("names", names, "two names")
     if called[0] == called[1]:
         message = f"names: both are {called[0]!r}, expected two different ones"
         raise ParamError(message, code="names")

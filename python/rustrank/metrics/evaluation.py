@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import (
-    ParamError,
-    ParamKindError,
-    RustrankWarning,
-    shown,
-    wrong_kind,
-)
+from rustrank.errors import ParamError, ParamKindError, RustrankWarning, shown, wrong_kind
 from rustrank.formatting import ResultMapping, Table, count, interval, number
 from rustrank.inputs.queries import Queries, as_queries, as_query_weight
 from rustrank.inputs.scalars import real, text, threads, whole
@@ -201,8 +195,7 @@ class Evaluation(ResultMapping[MetricValue]):
         """Return plain numbers: mean, interval, queries and skipped queries of each metric."""
         return {
             name: {
-                "mean": float(value),
-                "interval": list(value.interval),
+                **mean_and_interval(value),
                 "num_queries": value.num_queries,
                 "num_skipped": value.num_skipped,
             }
@@ -223,6 +216,13 @@ class Evaluation(ResultMapping[MetricValue]):
 def first_value(evaluation: Evaluation) -> MetricValue:
     """Return the value of the first metric."""
     return next(iter(evaluation.values()))
+
+
+def mean_and_interval(
+    value: MetricValue, ends: tuple[float, float] | None = None
+) -> dict[str, Any]:
+    """Return a metric as plain numbers, with its own interval or another."""
+    return {"mean": float(value), "interval": list(value.interval if ends is None else ends)}
 
 
 def mean_of(values: NDArray[np.float64]) -> float:

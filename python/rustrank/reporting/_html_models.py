@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank.data.raw_rows import label_ends
 from rustrank.formatting import count, number, percent
 from rustrank.reporting._findings import by_rounds, shap_means
 from rustrank.reporting._html import (
@@ -156,7 +157,7 @@ def data(findings: Findings) -> Markup:
     """Return the section about the data."""
     side = findings.side
     sizes = np.bincount(side.query, minlength=len(side.query_ids))
-    low, high = _label_ends(side)
+    low, high = label_ends(side.labels, side.query, len(side.query_ids))
     from_ = findings.judging.relevant_from
     rows = [("docs", f"{len(side.labels):,}"), ("queries", f"{len(sizes):,}")]
     if len(sizes):
@@ -173,14 +174,6 @@ def data(findings: Findings) -> Markup:
         weight = side.query_weight
         rows.append(("weights of queries", f"{weight.min():.4g} to {weight.max():.4g}"))
     return joined(facts(rows), _labels(side))
-
-
-def _label_ends(side: SideBySide) -> tuple[np.ndarray, np.ndarray]:
-    low = np.full(len(side.query_ids), np.inf)
-    high = np.full(len(side.query_ids), -np.inf)
-    np.minimum.at(low, side.query, side.labels)
-    np.maximum.at(high, side.query, side.labels)
-    return low, high
 
 
 def _labels(side: SideBySide) -> Markup:

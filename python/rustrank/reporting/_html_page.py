@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rustrank._rustrank import __version__
-from rustrank.formatting import count, interval, number, p_value, percent
+from rustrank.formatting import count, interval, number, p_statement, percent
 from rustrank.reporting._html import (
     Markup,
     cell_with_chart,
@@ -89,11 +89,10 @@ def _summary(findings: Findings) -> Markup:
     ]
     if findings.best is not None:
         one = findings.against[findings.best][metric]
-        p = p_value(one.p_randomisation)
         sentences += [
             tag("strong", findings.best),
             f" against the baseline, {findings.baseline}: {number(one.difference, '+')}",
-            f"{_in_brackets(one.interval, '+')}, p {p if p.startswith('<') else f'= {p}'}; better for ",
+            f"{_in_brackets(one.interval, '+')}, {p_statement(one.p_randomisation)}; better for ",
             f"{count(one.wins, 'query', 'queries')}, worse for {one.losses:,}, the same for {one.ties:,}.",
         ]
     return tag("p", *sentences, class_="lead")

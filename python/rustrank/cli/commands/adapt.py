@@ -36,6 +36,9 @@ examples:
 """
 
 
+_MIXING = ("powell", "lambdarank", "coordinate")
+
+
 def register(parser: Parser) -> None:
     """Add the arguments."""
     parser.define(
@@ -56,13 +59,7 @@ def register(parser: Parser) -> None:
     add("--valid-closed", "DATA", "more of the target's own kind and time")
     add("--valid-open", "DATA", "the target as it is elsewhere, or later")
     add("--recipes", "NAME,...", "which to try (all that are possible)")
-    add(
-        "--mixing",
-        "NAME",
-        "powell, lambdarank or coordinate",
-        default="powell",
-        offered=("powell", "lambdarank", "coordinate"),
-    )
+    add("--mixing", "NAME", "powell, lambdarank or coordinate", default="powell", offered=_MIXING)
     add("--metric")
     add("--num-trees", "N", "the most trees of a recipe (300)", type=int)
     add("--num-leaves", "N", "the most leaves of a tree (8)", type=int)

@@ -61,13 +61,8 @@ def register(parser: Parser) -> None:
         "--valid", "FILE", "a held-out set: its DATA, and without --models its SCORES...", nargs="+"
     )
     add("--metric")
-    add(
-        "--method",
-        "NAME",
-        "auto, sweep, coordinate, best_first, ...",
-        default="auto",
-        offered=_METHODS,
-    )
+    several = "auto, sweep, coordinate, best_first, ..."
+    add("--method", "NAME", several, default="auto", offered=_METHODS)
     add("--alphas", ("FROM", "TO"), "A + alpha * B, alpha in it", nargs=2, type=float)
     flag("--non-negative", "no weights below 0")
     add("--restarts", "N", "begin anew so often (0)", type=int, default=0)
