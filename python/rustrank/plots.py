@@ -17,21 +17,8 @@ from rustrank.formatting import count, percent
 from rustrank.inputs.scalars import as_list, real, text, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 from rustrank.metrics.evaluation import Judging
+from rustrank.plotting import style
 from rustrank.plotting.beeswarm import draw_color_bar, draw_swarm
-from rustrank.plotting.style import (
-    FAINT,
-    FIRST,
-    NEUTRAL,
-    SECOND,
-    finish,
-    looks,
-    name_rows,
-    new_axes,
-    note,
-    on_background,
-    plain,
-    shortened,
-)
 from rustrank.plotting.tree_layout import PlacedNode, leaf_color, split_condition, tree_layout
 
 if TYPE_CHECKING:
@@ -82,17 +69,19 @@ def plot_metric(ranker: Any, metric: str | None = None, *, ax: Any = None) -> An
     booster = required_booster(ranker)
     curves = _curves(booster, metric)
     name = metric or next(iter(next(iter(booster.history.values()))))
-    axes = new_axes() if ax is None else ax
-    for look, (of_set, values) in zip(looks(len(curves)), curves.items(), strict=True):
+    axes = style.new_axes() if ax is None else ax
+    for look, (of_set, values) in zip(style.looks(len(curves)), curves.items(), strict=True):
         rounds = np.arange(1, len(values) + 1)
-        axes.plot(rounds, values, **look.line, linewidth=1.5, label=plain(of_set))
+        axes.plot(rounds, values, **look.line, linewidth=1.5, label=style.plain(of_set))
         best = booster.best_round
         if best is not None and 1 <= best <= len(values):
             axes.plot([best], [values[best - 1]], look.marker, color=look.color, markersize=6)
     if booster.best_round is not None:
         label = f"best round: {booster.best_round:,}"
-        axes.axvline(booster.best_round, color=NEUTRAL, linewidth=1, linestyle=":", label=label)
-    return finish(axes, "round", name, legend=3)
+        axes.axvline(
+            booster.best_round, color=style.NEUTRAL, linewidth=1, linestyle=":", label=label
+        )
+    return style.finish(axes, "round", name, legend=3)
 
 
 def _curves(booster: Booster, metric: str | None) -> dict[str, Floats]:
@@ -152,19 +141,19 @@ def plot_importance(
     # What shuffling makes better by chance comes last, after those that do nothing.
     order = np.argsort(-values, kind="stable")
     order = order[values[order] != 0][: min(most, matter)]
-    axes = new_axes(7.5, 1.2 + _ROW * max(len(order), 3)) if ax is None else ax
+    axes = style.new_axes(7.5, 1.2 + _ROW * max(len(order), 3)) if ax is None else ax
     places = np.arange(len(order))[::-1]
-    axes.barh(places, values[order], height=0.7, color=FIRST)
+    axes.barh(places, values[order], height=0.7, color=style.FIRST)
     for place, value in zip(places, values[order], strict=True):
         shown_value = f"{value:,.0f}" if kind == "count" else f"{value:.3g}"
-        note(axes, shown_value, (max(value, 0), place), (4, 0), va="center")
-    name_rows(axes, places, (booster.feature_names[at] for at in order))
+        style.note(axes, shown_value, (max(value, 0), place), (4, 0), va="center")
+    style.name_rows(axes, places, (booster.feature_names[at] for at in order))
     axes.margins(x=0.12)
     left_out = matter - len(order)
     if left_out:
         title = f"{count(left_out, 'feature')} of less importance not shown"
         axes.set_title(title, fontsize="small", loc="right")
-    return finish(axes, label, grid="x")
+    return style.finish(axes, label, grid="x")
 
 
 def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
@@ -195,7 +184,7 @@ def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
     depth = max(one.depth for one in placed)
     largest = max(map(abs, leaves))
     if ax is None:
-        ax = new_axes(1.6 + _LEVEL * depth, 0.8 + _LINE * len(leaves))
+        ax = style.new_axes(1.6 + _LEVEL * depth, 0.8 + _LINE * len(leaves))
     for one in placed:
         if one.is_leaf:
             _draw_leaf(ax, one, largest)
@@ -216,22 +205,22 @@ def _draw_split(axes: Any, placed: PlacedNode, names: Sequence[str]) -> None:
     for line, is_left in zip(placed.children, (True, False), strict=True):
         bend = y + (line - y) * bent * bent * (3 - 2 * bent)
         width = 2.6 if placed.node["missing_left"] == is_left else 1.0
-        axes.plot(x + ways, bend, color=NEUTRAL, linewidth=width, zorder=1)
-    axes.plot([x], [y], "o", color=NEUTRAL, markersize=5)
-    label = plain(shortened(split_condition(placed.node, names), 34))
-    text = note(axes, label, (x, y), (4, 4))
-    text.set_path_effects(on_background(axes))
+        axes.plot(x + ways, bend, color=style.NEUTRAL, linewidth=width, zorder=1)
+    axes.plot([x], [y], "o", color=style.NEUTRAL, markersize=5)
+    label = style.plain(style.shortened(split_condition(placed.node, names), 34))
+    text = style.note(axes, label, (x, y), (4, 4))
+    text.set_path_effects(style.on_background(axes))
 
 
 def _draw_leaf(axes: Any, placed: PlacedNode, largest: float) -> None:
     value, place = placed.node["value"], (placed.depth, placed.line)
     parts, is_light = leaf_color(value, largest)
     face = tuple(part / 255 for part in parts)
-    box = {"boxstyle": "round", "facecolor": face, "edgecolor": NEUTRAL, "linewidth": 0.5}
+    box = {"boxstyle": "round", "facecolor": face, "edgecolor": style.NEUTRAL, "linewidth": 0.5}
     look = {"color": "white" if is_light else "black", "bbox": box, "zorder": 3}
     axes.annotate(f"{value:+.4g}", place, va="center", fontsize="small", **look)
     docs = count(placed.node["docs"], "doc")
-    note(axes, docs, place, (58, 0), va="center", fontsize="x-small")
+    style.note(axes, docs, place, (58, 0), va="center", fontsize="x-small")
 
 
 def plot_cuts(
@@ -291,17 +280,19 @@ def plot_cuts(
     judging = Judging(several, gain, ties, empty, relevant_from, max_label, num_threads)
     given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
     found = SideBySide.of(rankers, given, judging.num_threads).evaluate_all(judging)
-    axes = new_axes() if ax is None else ax
-    for look, (ranker, values) in zip(looks(len(found)), found.items(), strict=True):
-        style = {**look.line, "marker": look.marker, "markersize": 4, "linewidth": 1.4}
-        axes.plot(places, list(values.values()), **style, label=plain(ranker))
+    axes = style.new_axes() if ax is None else ax
+    for look, (ranker, values) in zip(style.looks(len(found)), found.items(), strict=True):
+        how = {**look.line, "marker": look.marker, "markersize": 4, "linewidth": 1.4}
+        axes.plot(places, list(values.values()), **how, label=style.plain(ranker))
         if chance > 0:
             ends = np.array([one.bootstrap(chance, _RESAMPLES) for one in values.values()])
-            axes.fill_between(places, *ends.T, color=look.color, alpha=FAINT / 1.5, linewidth=0)
+            axes.fill_between(
+                places, *ends.T, color=look.color, alpha=style.FAINT / 1.5, linewidth=0
+            )
     axes.xaxis.get_major_locator().set_params(integer=True)
     bands = f", bands: {percent(chance)} intervals" if chance > 0 else ""
     x_label = f"cut: {name}@k looks at the first k docs"
-    return finish(axes, x_label, f"{name}@k{bands}", legend=min(len(found), 3))
+    return style.finish(axes, x_label, f"{name}@k{bands}", legend=min(len(found), 3))
 
 
 def _cuts(cuts: Any) -> list[int]:
@@ -344,17 +335,17 @@ def plot_scores(scores: Any, y: Any, *, ax: Any = None) -> Any:
     places = np.linspace(low - 0.05 * (high - low or 1), high + 0.05 * (high - low or 1), _BINS)
     densities = [_density(values[labels == level], places) for level in levels]
     tallest = max(density.max() for density in densities)
-    axes = new_axes(7.5, 1.3 + 0.75 * len(levels)) if ax is None else ax
+    axes = style.new_axes(7.5, 1.3 + 0.75 * len(levels)) if ax is None else ax
     for at, (level, density) in enumerate(zip(levels, densities, strict=True)):
         top = at + 0.9 * density / tallest
-        axes.fill_between(places, at, top, color=FIRST, alpha=0.55, linewidth=0)
+        axes.fill_between(places, at, top, color=style.FIRST, alpha=0.55, linewidth=0)
         middle = np.median(values[labels == level])
-        axes.plot([middle, middle], [at, at + 0.85], color=SECOND, linewidth=1.8)
+        axes.plot([middle, middle], [at, at + 0.85], color=style.SECOND, linewidth=1.8)
     named = [f"label {level:g}\n{count(int((labels == level).sum()), 'doc')}" for level in levels]
     axes.set_yticks(np.arange(len(levels)), named, va="bottom")
     axes.set_ylim(-0.08, len(levels))
     axes.set_title("share of the docs of each label; line: median", fontsize="small", loc="right")
-    return finish(axes, "score")
+    return style.finish(axes, "score")
 
 
 def _density(values: Floats, places: Floats) -> Floats:
@@ -410,20 +401,20 @@ def plot_shap(
     order = np.argsort(-weight, kind="stable")[: min(most, max(int((weight > 0).sum()), 1))]
     found = cells_of(X)
     cells = np.empty((len(values), 0)) if found is None else found
-    axes = new_axes(7.5, 1.4 + 0.36 * max(len(order), 3)) if ax is None else ax
+    axes = style.new_axes(7.5, 1.4 + 0.36 * max(len(order), 3)) if ax is None else ax
     from matplotlib.colors import LinearSegmentedColormap
 
-    ramp = LinearSegmentedColormap.from_list("value", [FIRST, "#8C8C8C", SECOND])
+    ramp = LinearSegmentedColormap.from_list("value", [style.FIRST, "#8C8C8C", style.SECOND])
     for place, feature in enumerate(order[::-1]):
         # Ranks within queries are features that X does not have; categories have no order.
         is_known = feature < cells.shape[1]
         there = cells[:, feature] if is_known else np.full(len(values), np.nan)
         draw_swarm(axes, values[:, feature], there, place, ramp)
-    axes.axvline(0, color=NEUTRAL, linewidth=0.8)
-    name_rows(axes, np.arange(len(order)), (booster.feature_names[at] for at in order[::-1]))
+    axes.axvline(0, color=style.NEUTRAL, linewidth=0.8)
+    style.name_rows(axes, np.arange(len(order)), (booster.feature_names[at] for at in order[::-1]))
     axes.set_ylim(-0.7, len(order) - 0.3)
     draw_color_bar(axes, ramp)
-    return finish(axes, "SHAP value: what the feature adds to the score", grid="x")
+    return style.finish(axes, "SHAP value: what the feature adds to the score", grid="x")
 
 
 def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any:
@@ -456,11 +447,11 @@ def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any
         if not len(looked_at) or not looked_at[0] > 0:
             raise wrong_value("known", known, "numbers, the first above 0")
         curves["known"] = looked_at / looked_at[0]
-    axes = new_axes() if ax is None else ax
-    for look, (name, values) in zip(looks(len(curves)), curves.items(), strict=True):
-        style = {**look.line, "marker": look.marker, "markersize": 5, "linewidth": 1.5}
-        axes.plot(np.arange(1, len(values) + 1), 100 * values, **style, label=name)
+    axes = style.new_axes() if ax is None else ax
+    for look, (name, values) in zip(style.looks(len(curves)), curves.items(), strict=True):
+        how = {**look.line, "marker": look.marker, "markersize": 5, "linewidth": 1.5}
+        axes.plot(np.arange(1, len(values) + 1), 100 * values, **how, label=name)
     axes.set_ylim(bottom=0)
     axes.xaxis.get_major_locator().set_params(integer=True)
     y_label = "clicks on the same docs, first place = 100 (%)"
-    return finish(axes, "place", y_label, legend=0 if known is None else 2)
+    return style.finish(axes, "place", y_label, legend=0 if known is None else 2)

@@ -10,21 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.data import dataset_building as building
 from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
-from rustrank.data.dataset_building import (
-    LetorOptions,
-    ReadOptions,
-    Rows,
-    base_of,
-    binned_dataset,
-    bins_of,
-    check_names_like,
-    checked_names,
-    known_categories,
-    numbered_names,
-    sampled,
-    with_ranks,
-)
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, size
 from rustrank.inputs.categories import encoded, numbered
@@ -171,21 +158,23 @@ class Dataset:
         num_threads: int | None = None,
         categorical: Sequence[str | int] | None = None,
     ) -> None:
-        reading = ReadOptions(missing, infinite, num_threads)
-        base = base_of(base, like, has_scores=base_score is not None)
+        reading = building.ReadOptions(missing, infinite, num_threads)
+        base = building.base_of(base, like, has_scores=base_score is not None)
         if base is not None:
             ids, sizes = (qid, group) if base.query_ranks else (None, None)
             base_score = base.score(
                 X, qid=ids, group=sizes, missing=missing, infinite=infinite, num_threads=num_threads
             )
         table = as_table(X)
-        names = checked_names(as_names(feature_names), table)
+        names = building.checked_names(as_names(feature_names), table)
         table, categories = encoded(
-            table, categorical, known_categories(like), names, reading.missing
+            table, categorical, building.known_categories(like), names, reading.missing
         )
-        bins = bins_of(like, names, max_bins, sample_rows, query_ranks, categories)
-        rows = Rows(table.num_rows, y, qid, group, query_weight, row_weight, base_score, position)
-        core = binned_dataset(table, rows, bins, reading)
+        bins = building.bins_of(like, names, max_bins, sample_rows, query_ranks, categories)
+        rows = building.Rows(
+            table.num_rows, y, qid, group, query_weight, row_weight, base_score, position
+        )
+        core = building.binned_dataset(table, rows, bins, reading)
         self._finish(core, names, rows.query_ids, like, base)
 
     def _finish(
@@ -215,7 +204,7 @@ class Dataset:
     ) -> None:
         self._core = core
         if names and len(names) < core.num_features:
-            names = with_ranks(names)
+            names = building.with_ranks(names)
             check_different(names)
         self._names = names or None
         self._query_ids = query_ids
@@ -261,15 +250,15 @@ class Dataset:
             As for `Dataset`. Categories must be numbers, and features are numbered from 0. Features
             missing from a line are 0.
         """
-        reading = ReadOptions(missing, infinite, num_threads)
+        reading = building.ReadOptions(missing, infinite, num_threads)
         names = as_names(feature_names)
-        known = known_categories(like)
+        known = building.known_categories(like)
         if known is not None and known.names:
             message = "like: its categories are texts, and LETOR text holds numbers"
             raise ParamError(message, code="like")
         more: dict[str, Any] = {"buffer_bytes": buffer_bytes, "categorical": categorical}
-        bins = bins_of(like, names, max_bins, sample_rows, query_ranks, **more)
-        text = LetorOptions(max_features, zero_based, buffer_bytes=buffer_bytes)
+        bins = building.bins_of(like, names, max_bins, sample_rows, query_ranks, **more)
+        text = building.LetorOptions(max_features, zero_based, buffer_bytes=buffer_bytes)
         with progress_of_file(files := paths_of(path), progress) as text.progress:
             core, ids = _rustrank.Dataset.from_letor(files, text, bins, reading)
         if names:
@@ -309,21 +298,21 @@ class Dataset:
             ``feature_names``.
         """
         source = Batches(batches)
-        reading = ReadOptions(missing, infinite, num_threads)
+        reading = building.ReadOptions(missing, infinite, num_threads)
         given = as_names(feature_names)
-        bins = bins_of(like, given, max_bins, sample_rows, categorical=categorical)
+        bins = building.bins_of(like, given, max_bins, sample_rows, categorical=categorical)
         content = None
         if isinstance(bins, tuple):
-            bins, content = sampled((table for _, table in source.read()), bins, reading)
+            bins, content = building.sampled((table for _, table in source.read()), bins, reading)
         builder = _rustrank.Builder(bins, source.num_rows, reading)
         columns, scores = Columns(), []
-        base = base_of(base, like, has_scores=False)
-        known = known_categories(like)
+        base = building.base_of(base, like, has_scores=False)
+        known = building.known_categories(like)
         names = None
         for batch, table in source.read():
             if not columns.num_batches:
-                names = checked_names(given, table)
-                check_names_like(names, like)
+                names = building.checked_names(given, table)
+                building.check_names_like(names, like)
             columns.add(batch, table.num_rows)
             if known is not None:
                 table = numbered(table, known, checks=True, missing=reading.missing)
@@ -337,7 +326,7 @@ class Dataset:
                 "the first pass"
             )
             raise DataError(message, code="batch")
-        rows = Rows(
+        rows = building.Rows(
             source.num_rows,
             columns.joined("y"),
             columns.joined("qid"),
@@ -406,7 +395,7 @@ class Dataset:
     @property
     def feature_names(self) -> list[str]:
         """The names of the features; ``f0``, ``f1``, ... where none were given."""
-        return list(self._names or numbered_names(self.num_features, self.query_ranks))
+        return list(self._names or building.numbered_names(self.num_features, self.query_ranks))
 
     @property
     def query_ids(self) -> NDArray[Any]:

@@ -21,21 +21,9 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.dataset_building import LetorOptions
 from rustrank.data.ranking import Ranking
+from rustrank.datasets import _random_blocks as blocks
 from rustrank.datasets._clicks import Clicks, make_clicks
 from rustrank.datasets._domains import Domains, make_domains
-from rustrank.datasets._random_blocks import (
-    BLOCK,
-    POLYNOMIAL,
-    REFERENCE,
-    assemble,
-    check,
-    deviation,
-    labelled,
-    normal,
-    stream,
-    uniform,
-    varying_sizes,
-)
 from rustrank.inputs.queries import numbers_if_all
 
 if TYPE_CHECKING:
@@ -97,21 +85,23 @@ def make_polynomial(
     >>> train.X.shape, valid.X.shape
     ((5000, 50), (2500, 50))
     """
-    check(num_queries=num_queries, docs_per_query=docs_per_query, num_features=num_features)
-    check(num_terms=num_terms)
-    check(0, seed=seed, first_query=first_query)
-    value = _polynomial(stream(seed, POLYNOMIAL), num_features, num_terms)
+    blocks.check(num_queries=num_queries, docs_per_query=docs_per_query, num_features=num_features)
+    blocks.check(num_terms=num_terms)
+    blocks.check(0, seed=seed, first_query=first_query)
+    value = _polynomial(blocks.stream(seed, blocks.POLYNOMIAL), num_features, num_terms)
 
     def relevance(rng: np.random.Generator, _: Ints, X: Floats) -> Floats:
-        X[:] = uniform(rng, len(X), num_features)
+        X[:] = blocks.uniform(rng, len(X), num_features)
         return value(X)
 
     shares = [1 / 2, 3 / 4, 7 / 8, 15 / 16]
     group = np.array([1 << 16])
-    docs = labelled(relevance, stream(seed, REFERENCE), group, num_features, shares)
-    sizes = np.full(BLOCK, docs_per_query, dtype=np.int64)
+    docs = blocks.labelled(
+        relevance, blocks.stream(seed, blocks.REFERENCE), group, num_features, shares
+    )
+    sizes = np.full(blocks.BLOCK, docs_per_query, dtype=np.int64)
     names = tuple(f"x{feature}" for feature in range(num_features))
-    return assemble(num_queries, first_query, seed, names, lambda _: sizes, docs)
+    return blocks.assemble(num_queries, first_query, seed, names, lambda _: sizes, docs)
 
 
 def make_web(
@@ -154,20 +144,20 @@ def make_web(
     >>> X.shape[1], X.dtype, y.max() <= 4
     (136, dtype('float32'), np.True_)
     """
-    check(num_queries=num_queries, docs_per_query=docs_per_query)
-    check(0, seed=seed, first_query=first_query)
-    noise = deviation("noise", noise)
-    sizes = varying_sizes(seed, docs_per_query, 0.5, 0.125)
+    blocks.check(num_queries=num_queries, docs_per_query=docs_per_query)
+    blocks.check(0, seed=seed, first_query=first_query)
+    noise = blocks.deviation("noise", noise)
+    sizes = blocks.varying_sizes(seed, docs_per_query, 0.5, 0.125)
 
     def relevance(rng: np.random.Generator, sizes: Ints, X: Floats) -> Floats:
         page = _Page.draw(rng, sizes)
         _fill_web(page, rng, X)
-        return page.relevance() + np.float32(noise) * normal(rng, len(X))
+        return page.relevance() + np.float32(noise) * blocks.normal(rng, len(X))
 
-    rng, shares = stream(seed, REFERENCE), [0.52, 0.84, 0.97, 0.99]
+    rng, shares = blocks.stream(seed, blocks.REFERENCE), [0.52, 0.84, 0.97, 0.99]
     group = np.concatenate([sizes(block) for block in range(4)])
-    docs = labelled(relevance, rng, group, len(_WEB_NAMES), shares)
-    return assemble(num_queries, first_query, seed, _WEB_NAMES, sizes, docs)
+    docs = blocks.labelled(relevance, rng, group, len(_WEB_NAMES), shares)
+    return blocks.assemble(num_queries, first_query, seed, _WEB_NAMES, sizes, docs)
 
 
 def _polynomial(
@@ -283,11 +273,13 @@ class _Page:
     def draw(cls, rng: np.random.Generator, sizes: Ints) -> _Page:
         count = int(sizes.sum())
         queries = len(sizes)
-        mood = np.repeat(normal(rng, queries), sizes)
+        mood = np.repeat(blocks.normal(rng, queries), sizes)
         terms = np.repeat(rng.integers(1, 7, queries).astype(np.float32), sizes)
-        idf = np.repeat(np.exp(np.float32(0.4) * normal(rng, queries) + np.float32(1.5)), sizes)
+        idf = np.repeat(
+            np.exp(np.float32(0.4) * blocks.normal(rng, queries) + np.float32(1.5)), sizes
+        )
         spam = rng.random(count, dtype=np.float32) < np.float32(0.07)
-        return cls(normal(rng, count), normal(rng, count), spam, mood, terms, idf)
+        return cls(blocks.normal(rng, count), blocks.normal(rng, count), spam, mood, terms, idf)
 
     def relevance(self) -> Floats:
         good = self.match + np.float32(0.5) * self.quality + np.float32(0.6) * self.mood
@@ -312,14 +304,14 @@ def _fill_field(
     """Fill in the 25 features of a text field, which are 0 for an empty field."""
     log_length, shows, empty = (np.float32(number) for number in shape)
     count = len(X)
-    seen = shows * page.match + np.float32(0.7) * normal(rng, count) + page.spam
-    length = np.ceil(np.exp(log_length + np.float32(0.8) * normal(rng, count)))
+    seen = shows * page.match + np.float32(0.7) * blocks.normal(rng, count) + page.spam
+    length = np.ceil(np.exp(log_length + np.float32(0.8) * blocks.normal(rng, count)))
     share = 1 / (1 + np.exp(np.float32(-0.8) - seen))
     covered = np.rint(page.terms * share)
     full = (rng.random(count, dtype=np.float32) >= empty) & (covered > 0)
     # Long fields repeat the terms more often.
     log_tf = np.float32(0.6) * seen + np.float32(0.35) * np.log(length) - np.float32(0.5)
-    tf_sum = covered + np.floor(np.exp(log_tf + np.float32(0.4) * normal(rng, count)))
+    tf_sum = covered + np.floor(np.exp(log_tf + np.float32(0.4) * blocks.normal(rng, count)))
     tf_mean = tf_sum / page.terms
     low, high = rng.random((2, count), dtype=np.float32)
     tf_min = np.where(covered < page.terms, np.float32(0), np.floor(tf_mean * low))
@@ -348,7 +340,7 @@ def _fill_page(page: _Page, rng: np.random.Generator, X: Floats) -> None:
     count = len(X)
 
     def near(seen: Floats, sd: float) -> Floats:
-        return seen + np.float32(sd) * normal(rng, count)
+        return seen + np.float32(sd) * blocks.normal(rng, count)
 
     slashes = rng.poisson(2, count).astype(np.float32)
     X[:, 0] = slashes

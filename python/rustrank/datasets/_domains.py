@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rustrank.datasets._random_blocks import (
-    DOMAIN,
-    REFERENCE,
-    assemble,
-    check,
-    deviation,
-    labelled,
-    share,
-    stream,
-    varying_sizes,
-)
+from rustrank.datasets import _random_blocks as blocks
 from rustrank.inputs.scalars import whole
 
 if TYPE_CHECKING:
@@ -69,7 +59,7 @@ class _Relation:
 
     @classmethod
     def draw(cls, seed: int, number: int) -> _Relation:
-        rng = stream(seed, DOMAIN, number)
+        rng = blocks.stream(seed, blocks.DOMAIN, number)
         # Few features matter much and many a little.
         weights = rng.standard_normal(_FEATURES) * rng.random(_FEATURES) ** 2
         pairs = rng.integers(_FEATURES, size=(12, 2))
@@ -197,17 +187,17 @@ def make_domains(
     sizes |= {"num_valid": num_valid, "num_test": num_test}
     for name, number in sizes.items():
         whole(name, number, 1, _SPAN)
-    check(docs_per_query=docs_per_query)
-    check(0, seed=seed)
+    blocks.check(docs_per_query=docs_per_query)
+    blocks.check(0, seed=seed)
     whole("background", background, 0, 2**16)
-    shift, drift = share("shift", shift), share("drift", drift)
-    noise = deviation("noise", noise)
+    shift, drift = blocks.share("shift", shift), blocks.share("drift", drift)
+    noise = blocks.deviation("noise", noise)
 
     def relation(number: int) -> _Relation:
         return _Relation.draw(seed, number)
 
     def offsets(number: int) -> NDArray[np.float64]:
-        return stream(seed, DOMAIN, 1 << 20 | number).standard_normal(_FEATURES)
+        return blocks.stream(seed, blocks.DOMAIN, 1 << 20 | number).standard_normal(_FEATURES)
 
     # Streams 0 to 2 are what all share, the target's own and what it becomes; then backgrounds.
     shared, own, later = relation(0), relation(1), relation(2)
@@ -220,11 +210,11 @@ def make_domains(
 
     def made(domain: _Domain, number: int, count: int) -> Ranking:
         """Make the first queries of a set; its labels are cut at the levels of its domain."""
-        rng, group = stream(seed, REFERENCE, number), np.full(600, 30, np.int64)
-        docs = labelled(domain.docs, rng, group, _FEATURES, _SHARES)
-        return assemble(count, number * _SPAN, seed, _NAMES, query_sizes, docs)
+        rng, group = blocks.stream(seed, blocks.REFERENCE, number), np.full(600, 30, np.int64)
+        docs = blocks.labelled(domain.docs, rng, group, _FEATURES, _SHARES)
+        return blocks.assemble(count, number * _SPAN, seed, _NAMES, query_sizes, docs)
 
-    query_sizes = varying_sizes(seed, docs_per_query, 0.4, 0.08)
+    query_sizes = blocks.varying_sizes(seed, docs_per_query, 0.4, 0.08)
     return Domains(
         background=made(there, 5 + background, num_background),
         target=made(here, 0, num_target),

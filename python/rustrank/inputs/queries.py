@@ -9,16 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rustrank.errors import DataError, shown
+from rustrank.inputs import vectors
 from rustrank.inputs.scalars import real
-from rustrank.inputs.vectors import (
-    as_doubles,
-    as_vector,
-    check_length,
-    first_true,
-    is_absent,
-    library,
-    with_none,
-)
 
 Queries: TypeAlias = tuple[NDArray[np.uint32], int] | NDArray[np.int64]
 
@@ -36,7 +28,7 @@ def as_queries(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[An
         sizes = as_sizes(group)
         return sizes, np.arange(len(sizes))
     ids = as_ids(qid)
-    check_length("qid", len(ids), num_rows, "rows")
+    vectors.check_length("qid", len(ids), num_rows, "rows")
     codes, distinct = group_ids(ids)
     return (codes, len(distinct)), distinct
 
@@ -48,11 +40,11 @@ def query_codes(queries: Queries) -> NDArray[np.uint32] | NDArray[np.int64]:
 
 def as_sizes(group: Any) -> NDArray[np.int64]:
     """Return the number of rows of each query."""
-    sizes = as_vector(group, "group")
+    sizes = vectors.as_vector(group, "group")
     if len(sizes) == 0:
         return np.empty(0, np.int64)
     if isinstance(sizes, np.ma.MaskedArray):
-        at = first_true(np.ma.getmaskarray(sizes))
+        at = vectors.first_true(np.ma.getmaskarray(sizes))
         if at is not None:
             message = f"group[{at}] is missing: expected a positive number of rows"
             raise DataError(message, code="group.size")
@@ -71,14 +63,14 @@ def as_ids(qid: Any) -> NDArray[Any]:
     one text of 1 and "1", and one double of two large integers.
     """
     listed = isinstance(qid, Sequence) and not isinstance(qid, (str, bytes))
-    if not listed or library(qid) == "polars" or hasattr(qid, "__array__"):
-        ids = as_vector(qid, "qid")
+    if not listed or vectors.library(qid) == "polars" or hasattr(qid, "__array__"):
+        ids = vectors.as_vector(qid, "qid")
         if not isinstance(ids, np.ma.MaskedArray):
             return ids
-        return with_none(ids) if np.ma.getmaskarray(ids).any() else ids.data
+        return vectors.with_none(ids) if np.ma.getmaskarray(ids).any() else ids.data
     kinds = set(map(type, qid))
     if kinds and kinds <= {list, np.ndarray}:
-        return as_vector(qid, "qid")
+        return vectors.as_vector(qid, "qid")
     if kinds == {int} and min(qid) >= -(2**63):
         top = max(qid)
         if top < 2**63 or (top < 2**64 and min(qid) >= 0):
@@ -119,13 +111,13 @@ def _group_objects(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]
         )
     except TypeError as error:
         raise TypeError(f"qid: got ids that cannot be compared ({error})") from error
-    absent = np.array([is_absent(value) for value in numbers], bool)
+    absent = np.array([vectors.is_absent(value) for value in numbers], bool)
     _refuse_missing(absent[codes])
     return codes, np.fromiter(numbers, object, len(numbers))
 
 
 def _refuse_missing(missing: NDArray[np.bool_]) -> None:
-    row = first_true(missing)
+    row = vectors.first_true(missing)
     if row is not None:
         message = f"qid[{row}] is missing: expected an id for every row"
         raise DataError(message, code="qid.missing", row=row)
@@ -140,7 +132,7 @@ def as_query_weight(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | Non
         return None
     by_id = weight if isinstance(weight, Mapping) else _by_index(weight)
     if by_id is None:
-        return as_doubles(weight, "query_weight")
+        return vectors.as_doubles(weight, "query_weight")
     known = dict.fromkeys(ids.tolist())
     for key in by_id:
         if key not in known:
@@ -155,7 +147,7 @@ def as_query_weight(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | Non
 
 def _by_index(weight: Any) -> dict[Any, Any] | None:
     """Return a pandas Series as a mapping by its index; None for a default index."""
-    if library(weight) != "pandas" or not hasattr(weight, "index"):
+    if vectors.library(weight) != "pandas" or not hasattr(weight, "index"):
         return None
     index = weight.index
     counts = type(index).__name__ == "RangeIndex" and index.name is None
@@ -165,7 +157,9 @@ def _by_index(weight: Any) -> dict[Any, Any] | None:
         twice = index[index.duplicated()][0]
         message = f"query_weight has two weights for query {shown(twice)}"
         raise DataError(message, code="weight", query=str(twice))
-    return dict(zip(index.tolist(), as_vector(weight, "query_weight").tolist(), strict=True))
+    return dict(
+        zip(index.tolist(), vectors.as_vector(weight, "query_weight").tolist(), strict=True)
+    )
 
 
 def numbers_if_all(ids: list[str]) -> NDArray[Any]:

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rustrank.formatting import count, number
-from rustrank.reporting._html import (
-    Markup,
-    cell_with_chart,
-    folded,
-    joined,
-    note,
-    paragraph,
-    plain,
-    table,
-    tag,
-)
+from rustrank.reporting import _html as html
 from rustrank.reporting._svg_charts import two_sided_bar
 
 if TYPE_CHECKING:
@@ -30,13 +20,13 @@ if TYPE_CHECKING:
 _ENDS = 10
 
 
-def cases(findings: Findings) -> Markup | None:
+def cases(findings: Findings) -> html.Markup | None:
     """Return the section about the queries that gained and lost most."""
     if findings.best is None or not (findings.gained or findings.lost):
         return None
     better, base = findings.best, findings.baseline
     parts = [
-        paragraph(
+        html.paragraph(
             f"{better} and {base} side by side: the docs that stand high in either ranking, the pair of "
             "docs whose order differs and matters most, and what the features did to the scores of "
             "that pair."
@@ -44,19 +34,19 @@ def cases(findings: Findings) -> Markup | None:
     ]
     for name, chosen in ((better, findings.gained), (base, findings.lost)):
         if chosen:
-            parts.append(tag("h3", f"{name} is better"))
+            parts.append(html.tag("h3", f"{name} is better"))
         for at, case in enumerate(chosen):
             parts.append(_case(findings, case, is_open=at == 0 and chosen is findings.gained))
-    return joined(parts)
+    return html.joined(parts)
 
 
-def _case(findings: Findings, case: Case, is_open: bool) -> Markup:
+def _case(findings: Findings, case: Case, is_open: bool) -> html.Markup:
     side, metric = findings.side, findings.metric
     query = str(side.query_ids[case.query])
     first, second = case.values
     values = ", ".join(f"{name} {number(value)}" for name, value in case.values.items())
-    title = joined(
-        tag("strong", f"query {query}"),
+    title = html.joined(
+        html.tag("strong", f"query {query}"),
         f": {metric} {number(case.difference, '+')} ({values}), {count(case.num_docs, 'doc')}",
     )
     pair = () if case.swap is None else (case.swap.better, case.swap.worse)
@@ -66,12 +56,12 @@ def _case(findings: Findings, case: Case, is_open: bool) -> Markup:
         ranks = [case.ranks[name][row] for name in (second, first)]
         scores = [number(side.by_ranker[name][row]) for name in (second, first)]
         moved = _moved(ranks[1] - ranks[0])
-        named = tag("strong", doc) if row in pair else doc
+        named = html.tag("strong", doc) if row in pair else doc
         rows.append([named, f"{side.labels[row]:g}", *map(str, ranks), moved, *scores])
     head = ["doc", "label", f"rank, {second}", f"rank, {first}", "moved", f"score, {second}"]
     head.append(f"score, {first}")
-    docs = table(f"Query {query}: docs that stand high in either ranking", head, rows)
-    return folded(title, docs, _why(findings, case), is_open=is_open)
+    docs = html.table(f"Query {query}: docs that stand high in either ranking", head, rows)
+    return html.folded(title, docs, _why(findings, case), is_open=is_open)
 
 
 def _moved(places: int) -> str:
@@ -81,23 +71,23 @@ def _moved(places: int) -> str:
     return f"{'▲' if places > 0 else '▼'} {abs(places)}"
 
 
-def _why(findings: Findings, case: Case) -> Markup:
+def _why(findings: Findings, case: Case) -> html.Markup:
     swap = case.swap
     if swap is None:
-        return note("No two docs with different labels near the top are in another order.")
+        return html.note("No two docs with different labels near the top are in another order.")
     side, metric = findings.side, findings.metric
     first, second = case.values
     winner, loser = (second, first) if case.difference > 0 else (first, second)
-    sentence = paragraph(
-        tag("strong", winner),
+    sentence = html.paragraph(
+        html.tag("strong", winner),
         f" has {side.doc(swap.better)} (label {side.labels[swap.better]:g}) above "
         f"{side.doc(swap.worse)} (label {side.labels[swap.worse]:g}), {loser} the other way round. If the "
         f"two traded their scores in {winner}, {metric} of this query would change by "
         f"{number(-swap.delta, '+')}.",
     )
     if not swap.reasons:
-        return joined(sentence, note(_no_reasons(side, (first, second))))
-    return joined(sentence, _reasons(side, case, swap))
+        return html.joined(sentence, html.note(_no_reasons(side, (first, second))))
+    return html.joined(sentence, _reasons(side, case, swap))
 
 
 def _no_reasons(side: SideBySide, names: tuple[str, str]) -> str:
@@ -108,17 +98,17 @@ def _no_reasons(side: SideBySide, names: tuple[str, str]) -> str:
     return "Neither ranker can say what single features did."
 
 
-def _reasons(side: SideBySide, case: Case, swap: Swap) -> Markup:
+def _reasons(side: SideBySide, case: Case, swap: Swap) -> html.Markup:
     names = list(swap.reasons[0].contribution)
     largest = max(abs(value) for one in swap.reasons for value in one.contribution.values())
     docs = side.doc(swap.better), side.doc(swap.worse)
     rows = []
     for one in swap.reasons:
         charts = [
-            cell_with_chart(two_sided_bar(value, largest), f"{value:+.4f}")
+            html.cell_with_chart(two_sided_bar(value, largest), f"{value:+.4f}")
             for value in one.contribution.values()
         ]
-        rows.append([one.feature, plain(one.better), plain(one.worse), *charts])
+        rows.append([one.feature, html.plain(one.better), html.plain(one.worse), *charts])
     query = str(side.query_ids[case.query])
     head = ["feature", docs[0], docs[1], *(f"in {name}" for name in names)]
     differences = [
@@ -130,10 +120,10 @@ def _reasons(side: SideBySide, case: Case, swap: Swap) -> Markup:
         f"With the features not shown, they add up to the difference of the two scores: "
         f"{', '.join(differences)}."
     )
-    return joined(table(f"Query {query}: why", head, rows), note(explained))
+    return html.joined(html.table(f"Query {query}: why", head, rows), html.note(explained))
 
 
-def extremes(findings: Findings) -> Markup | None:
+def extremes(findings: Findings) -> html.Markup | None:
     """Return the section with the worst and the best queries of the best ranker."""
     metric, name = findings.metric, findings.ranking()[0]
     values = findings.evaluations[name][metric].per_query
@@ -156,11 +146,11 @@ def extremes(findings: Findings) -> Markup | None:
         return shown
 
     worst, best = order[:_ENDS].tolist(), order[::-1][:_ENDS].tolist()
-    return joined(
-        paragraph(f"By {metric} of {name}, which is the best on average."),
-        table(f"The worst queries of {name}", head, rows(worst)),
-        table(f"The best queries of {name}", head, rows(best)),
-        note(_spread(values, metric)),
+    return html.joined(
+        html.paragraph(f"By {metric} of {name}, which is the best on average."),
+        html.table(f"The worst queries of {name}", head, rows(worst)),
+        html.table(f"The best queries of {name}", head, rows(best)),
+        html.note(_spread(values, metric)),
     )
 
 

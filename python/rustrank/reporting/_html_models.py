@@ -9,18 +9,8 @@ import numpy as np
 
 from rustrank.data.raw_rows import label_ends
 from rustrank.formatting import count, number, percent
+from rustrank.reporting import _html as html
 from rustrank.reporting._findings import by_rounds, shap_means
-from rustrank.reporting._html import (
-    Markup,
-    cell_with_chart,
-    facts,
-    folded,
-    joined,
-    note,
-    paragraph,
-    table,
-    tag,
-)
 from rustrank.reporting._svg_charts import Line, bar, line_chart
 
 if TYPE_CHECKING:
@@ -34,10 +24,10 @@ _FEATURES = 15
 _LABELS = 32
 
 
-def importance(findings: Findings) -> Markup | None:
+def importance(findings: Findings) -> html.Markup | None:
     """Return the section on feature importance."""
     side, silent = findings.side, []
-    parts: list[Markup] = []
+    parts: list[html.Markup] = []
     for place, name in enumerate(findings.names):
         shown = None
         if name in side.boosters:
@@ -51,15 +41,15 @@ def importance(findings: Findings) -> Markup | None:
     if not parts:
         return None
     if silent:
-        parts.append(note(f"Without figures for single features: {', '.join(silent)}."))
+        parts.append(html.note(f"Without figures for single features: {', '.join(silent)}."))
     explained = (
         "Reduction: what all splits on a feature took off the loss in training. SHAP: what it adds to or "
         "takes off the scores of these docs, on average of absolute values."
     )
-    return joined(paragraph(explained), parts)
+    return html.joined(html.paragraph(explained), parts)
 
 
-def _importance(side: SideBySide, name: str, place: int, is_open: bool) -> Markup | None:
+def _importance(side: SideBySide, name: str, place: int, is_open: bool) -> html.Markup | None:
     booster = side.boosters[name]
     reduction = booster.feature_importance()
     shap = shap_means(side, booster)
@@ -74,20 +64,20 @@ def _importance(side: SideBySide, name: str, place: int, is_open: bool) -> Marku
     for at in order.tolist():
         row: list[Any] = [names[at]]
         if shap is not None:
-            row.append(cell_with_chart(bar(shap[at], weight.max(), place), f"{shap[at]:.4g}"))
-        row.append(cell_with_chart(bar(share[at], share.max(), place), f"{share[at]:.1f}%"))
+            row.append(html.cell_with_chart(bar(shap[at], weight.max(), place), f"{shap[at]:.4g}"))
+        row.append(html.cell_with_chart(bar(share[at], share.max(), place), f"{share[at]:.1f}%"))
         rows.append(row)
     head = ["feature", *(["SHAP"] if shap is not None else []), "reduction"]
     more = int(np.count_nonzero(weight)) - len(rows)
-    return folded(
-        tag("strong", name),
-        table(f"The features of {name} that matter most", head, rows),
-        note(f"{count(more, 'feature')} of less importance not shown.") if more > 0 else None,
+    return html.folded(
+        html.tag("strong", name),
+        html.table(f"The features of {name} that matter most", head, rows),
+        html.note(f"{count(more, 'feature')} of less importance not shown.") if more > 0 else None,
         is_open=is_open,
     )
 
 
-def learning(findings: Findings) -> Markup | None:
+def learning(findings: Findings) -> html.Markup | None:
     """Return the section with learning curves, on the validation sets and on these documents."""
     parts = []
     for name, booster in findings.side.boosters.items():
@@ -95,10 +85,10 @@ def learning(findings: Findings) -> Markup | None:
         bias = getattr(booster, "position_bias", None)
         parts.append(None if bias is None else _position_bias(name, np.exp(bias)))
     shown = [part for part in [*parts, _growth(findings)] if part is not None]
-    return joined(shown) if shown else None
+    return html.joined(shown) if shown else None
 
 
-def _history(name: str, booster: Booster, wanted: str) -> Markup | None:
+def _history(name: str, booster: Booster, wanted: str) -> html.Markup | None:
     known = list(dict.fromkeys(metric for one in booster.history.values() for metric in one))
     if not known:
         return None
@@ -118,7 +108,7 @@ def _history(name: str, booster: Booster, wanted: str) -> Markup | None:
     return line_chart(title, lines, label, "round", metric, marks=marks)
 
 
-def _position_bias(name: str, share: np.ndarray) -> Markup:
+def _position_bias(name: str, share: np.ndarray) -> html.Markup:
     line = Line(name, np.arange(1.0, len(share) + 1), 100 * share, 0)
     label = f"what a click is worth by place, of {name}: from 100% to {100 * share[-1]:.1f}%"
     title = f"{name}: the bias of places that it has learned"
@@ -126,7 +116,7 @@ def _position_bias(name: str, share: np.ndarray) -> Markup:
     return line_chart(title, [line], label, "place", clicks)
 
 
-def _growth(findings: Findings) -> Markup | None:
+def _growth(findings: Findings) -> html.Markup | None:
     """Draw the metric on the documents of the report after 1, 2, 4, ... rounds."""
     side, metric = findings.side, findings.metric
     lines, rows = [], []
@@ -149,11 +139,11 @@ def _growth(findings: Findings) -> Markup | None:
     x_label = "rounds (each step to the right doubles them)"
     title = f"{metric} on these docs with the first rounds only"
     chart = line_chart(title, lines, label, x_label, metric, x_ticks=places)
-    figures = table("By number of rounds", ["ranker", "rounds", metric], rows)
-    return joined(chart, folded("The figures", figures))
+    figures = html.table("By number of rounds", ["ranker", "rounds", metric], rows)
+    return html.joined(chart, html.folded("The figures", figures))
 
 
-def data(findings: Findings) -> Markup:
+def data(findings: Findings) -> html.Markup:
     """Return the section about the data."""
     side = findings.side
     sizes = np.bincount(side.query, minlength=len(side.query_ids))
@@ -173,22 +163,22 @@ def data(findings: Findings) -> Markup:
     if side.query_weight is not None:
         weight = side.query_weight
         rows.append(("weights of queries", f"{weight.min():.4g} to {weight.max():.4g}"))
-    return joined(facts(rows), _labels(side))
+    return html.joined(html.facts(rows), _labels(side))
 
 
-def _labels(side: SideBySide) -> Markup:
+def _labels(side: SideBySide) -> html.Markup:
     levels, numbers = np.unique(side.labels, return_counts=True)
     if len(levels) > _LABELS:
-        return note(f"{len(levels):,} different labels, from {levels[0]:g} to {levels[-1]:g}.")
+        return html.note(f"{len(levels):,} different labels, from {levels[0]:g} to {levels[-1]:g}.")
     share = 100 * numbers / max(len(side.labels), 1)
     rows = [
-        [f"{level:g}", f"{number_:,}", cell_with_chart(bar(part, share.max()), f"{part:.1f}%")]
+        [f"{level:g}", f"{number_:,}", html.cell_with_chart(bar(part, share.max()), f"{part:.1f}%")]
         for level, number_, part in zip(levels, numbers.tolist(), share.tolist(), strict=True)
     ]
-    return table("Docs of each label", ["label", "docs", "share"], rows)
+    return html.table("Docs of each label", ["label", "docs", "share"], rows)
 
 
-def settings(findings: Findings) -> Markup:
+def settings(findings: Findings) -> html.Markup:
     """Return the section about the settings, and the parameters of boosters."""
     judging, drawing = findings.judging, findings.drawing
     rows: list[tuple[str, Any]] = [
@@ -205,19 +195,19 @@ def settings(findings: Findings) -> Markup:
     ]
     boosters = findings.side.boosters
     models = [
-        folded(f"Parameters of {name}", _parameters(name, booster))
+        html.folded(f"Parameters of {name}", _parameters(name, booster))
         for name, booster in boosters.items()
     ]
     kinds = [
         [name, repr(boosters[name]) if name in boosters else "scores"] for name in findings.names
     ]
     same = "The same docs, rankers and settings give the same page, byte for byte: there is no date in it."
-    rankers = table("The rankers", ["ranker", "what it is"], kinds, left=2)
-    return joined(facts(rows), rankers, models, note(same))
+    rankers = html.table("The rankers", ["ranker", "what it is"], kinds, left=2)
+    return html.joined(html.facts(rows), rankers, models, html.note(same))
 
 
-def _parameters(name: str, booster: Booster) -> Markup:
-    rows = [[key, tag("code", value)] for key, value in sorted(booster.params.items())]
+def _parameters(name: str, booster: Booster) -> html.Markup:
+    rows = [[key, html.tag("code", value)] for key, value in sorted(booster.params.items())]
     if not rows:
-        return note("The model has none noted down.")
-    return table(f"What {name} was trained with", ["parameter", "value"], rows, left=2)
+        return html.note("The model has none noted down.")
+    return html.table(f"What {name} was trained with", ["parameter", "value"], rows, left=2)

@@ -10,19 +10,7 @@ import numpy as np
 
 from rustrank._rustrank import __version__
 from rustrank.formatting import count, interval, number, p_statement, percent
-from rustrank.reporting._html import (
-    Markup,
-    cell_with_chart,
-    emphasised,
-    figure,
-    folded,
-    joined,
-    note,
-    paragraph,
-    section,
-    table,
-    tag,
-)
+from rustrank.reporting import _html as html
 from rustrank.reporting._html_cases import cases, extremes
 from rustrank.reporting._html_models import data, importance, learning, settings
 from rustrank.reporting._svg_charts import Line, fall_chart, interval_track, line_chart
@@ -48,41 +36,41 @@ def page(findings: Findings, title: str) -> str:
         ("settings", "Settings", settings(findings)),
     ]
     shown = [part for part in parts if part[2]]
-    contents = [tag("li", tag("a", head, href=f"#{name}")) for name, head, _ in shown]
+    contents = [html.tag("li", html.tag("a", head, href=f"#{name}")) for name, head, _ in shown]
     version = f"rustrank {__version__}"
     side = findings.side
     of_what = (
         f"{count(len(findings.names), 'ranker')} on {count(len(side.labels), 'doc')} of "
         f"{count(len(side.query_ids), 'query', 'queries')}"
     )
-    sections = (section(*part) for part in shown)
-    body = tag(
+    sections = (html.section(*part) for part in shown)
+    body = html.tag(
         "body",
-        tag("a", "Skip to the content", href="#content", class_="skip"),
-        tag("header", tag("h1", title), note(of_what)),
-        tag("nav", tag("ol", *contents), aria_label="Contents"),
-        tag("main", _summary(findings), *sections, id="content", tabindex="-1"),
-        tag("footer", note(f"Made by {version}.")),
+        html.tag("a", "Skip to the content", href="#content", class_="skip"),
+        html.tag("header", html.tag("h1", title), html.note(of_what)),
+        html.tag("nav", html.tag("ol", *contents), aria_label="Contents"),
+        html.tag("main", _summary(findings), *sections, id="content", tabindex="-1"),
+        html.tag("footer", html.note(f"Made by {version}.")),
     )
-    head = tag(
+    head = html.tag(
         "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="generator", content=version),
-        tag("title", title),
-        tag("style", Markup(_STYLE.read_text("utf-8"))),
+        html.tag("meta", charset="utf-8"),
+        html.tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        html.tag("meta", name="color-scheme", content="light dark"),
+        html.tag("meta", name="generator", content=version),
+        html.tag("title", title),
+        html.tag("style", html.Markup(_STYLE.read_text("utf-8"))),
     )
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+    return f"<!DOCTYPE html>\n{html.tag('html', head, body, lang='en')}\n"
 
 
-def _summary(findings: Findings) -> Markup:
+def _summary(findings: Findings) -> html.Markup:
     """Return the summary, a few sentences."""
     metric = findings.metric
     first = findings.ranking()[0]
     value = findings.evaluations[first][metric]
     sentences: list[object] = [
-        tag("strong", first),
+        html.tag("strong", first),
         f" has the highest {metric}: {number(value)}",
         _in_brackets(findings.intervals[first][metric]),
         ". ",
@@ -90,19 +78,19 @@ def _summary(findings: Findings) -> Markup:
     if findings.best is not None:
         one = findings.against[findings.best][metric]
         sentences += [
-            tag("strong", findings.best),
+            html.tag("strong", findings.best),
             f" against the baseline, {findings.baseline}: {number(one.difference, '+')}",
             f"{_in_brackets(one.interval, '+')}, {p_statement(one.p_randomisation)}; better for ",
             f"{count(one.wins, 'query', 'queries')}, worse for {one.losses:,}, the same for {one.ties:,}.",
         ]
-    return tag("p", *sentences, class_="lead")
+    return html.tag("p", *sentences, class_="lead")
 
 
 def _in_brackets(ends: tuple[float, float], sign: str = "") -> str:
     return "" if math.isnan(ends[0]) else f" [{interval(ends, sign)}]"
 
 
-def _quality(findings: Findings) -> Markup:
+def _quality(findings: Findings) -> html.Markup:
     metric, names = findings.metric, findings.names
     values = {name: float(findings.evaluations[name][metric]) for name in names}
     ends = {name: findings.intervals[name][metric] for name in names}
@@ -113,20 +101,20 @@ def _quality(findings: Findings) -> Markup:
     rows = []
     for at, name in enumerate(names):
         chart = interval_track(values[name], ends[name], scale, at)
-        rows.append([name, cell_with_chart(chart, number(values[name])), interval(ends[name])])
+        rows.append([name, html.cell_with_chart(chart, number(values[name])), interval(ends[name])])
     level = percent(findings.drawing.level)
     drawing = (
         f"A dot is the mean over queries, the bar around it the {level} bootstrap interval; the scale "
         f"goes from {number(scale[0])} to {number(scale[1])}."
     )
-    return joined(
-        table(f"{metric} of each ranker", ["ranker", metric, f"{level} interval"], rows),
-        note(drawing),
+    return html.joined(
+        html.table(f"{metric} of each ranker", ["ranker", metric, f"{level} interval"], rows),
+        html.note(drawing),
         _all_metrics(findings) if len(findings.judging.metrics) > 1 else None,
     )
 
 
-def _all_metrics(findings: Findings) -> Markup:
+def _all_metrics(findings: Findings) -> html.Markup:
     metrics = findings.judging.metrics
     evaluations = findings.evaluations
     most = {
@@ -140,22 +128,22 @@ def _all_metrics(findings: Findings) -> Markup:
     for name, one in evaluations.items():
         cells: list[object] = []
         for metric in metrics:
-            ends = tag("small", interval(findings.intervals[name][metric]))
-            shown = joined(number(one[metric]), ends)
-            cells.append(emphasised(shown) if one[metric] == most[metric] else shown)
+            ends = html.tag("small", interval(findings.intervals[name][metric]))
+            shown = html.joined(number(one[metric]), ends)
+            cells.append(html.emphasised(shown) if one[metric] == most[metric] else shown)
         rows.append([name, *cells])
     some = next(iter(evaluations.values()))
     skipped = [
         f"{one.num_skipped:,} of {metric}" for metric, one in some.items() if one.num_skipped
     ]
     left_out = f"Queries in which nothing can be found are left out: {', '.join(skipped)}."
-    return joined(
-        table("All metrics, the highest in bold", ["ranker", *metrics], rows),
-        note(left_out) if skipped else None,
+    return html.joined(
+        html.table("All metrics, the highest in bold", ["ranker", *metrics], rows),
+        html.note(left_out) if skipped else None,
     )
 
 
-def _chance(findings: Findings) -> Markup | None:
+def _chance(findings: Findings) -> html.Markup | None:
     if not findings.pairs:
         return None
     level = percent(findings.drawing.level)
@@ -172,22 +160,22 @@ def _chance(findings: Findings) -> Markup | None:
         f"corrected for there being {count(len(rows), 'pair')}. Wins are queries for which the first "
         "of the two is better."
     )
-    statements = [tag("li", one.statement, ".") for one, _ in findings.compared()]
+    statements = [html.tag("li", one.statement, ".") for one, _ in findings.compared()]
     others = [
-        table(f"{name} against {findings.baseline}", *compared._tables()[0])
+        html.table(f"{name} against {findings.baseline}", *compared._tables()[0])
         for name, compared in findings.against.items()
     ]
-    return joined(
-        tag("ul", *statements),
-        table(caption, [*head, "wins", "ties", "losses"], rows),
-        note(explained),
-        folded("All metrics, against the baseline", *others)
+    return html.joined(
+        html.tag("ul", *statements),
+        html.table(caption, [*head, "wins", "ties", "losses"], rows),
+        html.note(explained),
+        html.folded("All metrics, against the baseline", *others)
         if len(findings.judging.metrics) > 1
         else None,
     )
 
 
-def _cuts(findings: Findings) -> Markup | None:
+def _cuts(findings: Findings) -> html.Markup | None:
     if not findings.cuts:
         return None
     base = findings.metric.partition("@")[0]
@@ -208,16 +196,16 @@ def _cuts(findings: Findings) -> Markup | None:
     places = [f"@{cut:g}" for cut in lines[0].x]
     level = percent(findings.drawing.level)
     title = f"{base}@k; bands are {level} intervals"
-    return joined(
+    return html.joined(
         line_chart(title, lines, label, x_label, f"{base}@k"),
-        folded("The figures", table(f"{base} by cut", ["ranker", *places], rows)),
+        html.folded("The figures", html.table(f"{base} by cut", ["ranker", *places], rows)),
     )
 
 
-def _queries(findings: Findings) -> Markup | None:
+def _queries(findings: Findings) -> html.Markup | None:
     if not findings.against:
         return None
-    parts: list[Markup] = []
+    parts: list[html.Markup] = []
     for one, _ in findings.compared():
         first, second = one.names
         if np.isnan(one.per_query).all():
@@ -228,7 +216,7 @@ def _queries(findings: Findings) -> Markup | None:
         )
         share = 100 / max(one.wins + one.ties + one.losses, 1)
         tally = [
-            tag("li", f"{what} {number_:,} ({number_ * share:.0f}%)", class_=side)
+            html.tag("li", f"{what} {number_:,} ({number_ * share:.0f}%)", class_=side)
             for what, number_, side in (
                 (f"{second} is better for", one.wins, "gain"),
                 ("the same for", one.ties, None),
@@ -237,14 +225,18 @@ def _queries(findings: Findings) -> Markup | None:
         ]
         title = f"{one.metric} of {second} minus {first}: every query, the largest gain first"
         parts.append(
-            figure(title, tag("ul", *tally, class_="tally"), fall_chart(one.per_query, alternative))
+            html.figure(
+                title,
+                html.tag("ul", *tally, class_="tally"),
+                fall_chart(one.per_query, alternative),
+            )
         )
     parts.append(_all_queries(findings))
     hidden = "A mean may hide that a ranker is much better for some queries and worse for many."
-    return joined(paragraph(hidden), parts)
+    return html.joined(html.paragraph(hidden), parts)
 
 
-def _all_queries(findings: Findings) -> Markup:
+def _all_queries(findings: Findings) -> html.Markup:
     metric = findings.metric
     best = findings.best or findings.baseline
     by_name = {name: one[metric].per_query for name, one in findings.evaluations.items()}
@@ -261,7 +253,7 @@ def _all_queries(findings: Findings) -> Markup:
         rows.append([str(ids[at]), number(differences[at], "+"), *values])
     left_out = len(order) - len(chosen)
     caption = f"{metric} of every query, sorted by what {best} gains on {findings.baseline}"
-    return folded(
+    return html.folded(
         "All queries" if not left_out else f"The {len(chosen):,} queries that differ most",
-        table(caption, ["query", "difference", *by_name], rows),
+        html.table(caption, ["query", "difference", *by_name], rows),
     )
