@@ -6,7 +6,10 @@ import functools
 import inspect
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "CommError",
@@ -141,6 +144,14 @@ def wrong_kind(name: str, value: object, expected: str, code: str | None = None)
 def wrong_value(name: str, value: object, expected: str, code: str | None = None) -> ParamError:
     """Return the error of an argument that is out of range: what was found, and what was expected."""
     return ParamError(f"{name}: got {shown(value)}, expected {expected}", code=code or name)
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """Return the suggestion for an unknown name, as the end of a message."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, list(names), 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def warn_caller(message: str) -> None:

@@ -317,15 +317,8 @@ def _reweigh(context: RecipeContext) -> dict[str, RecipeResult]:
     judging = context.judging
 
     def reweighed(base: Booster, docs: Dataset, passes: int) -> Booster:
-        return base.reweigh(
-            docs,
-            judging.metric,
-            most_passes=passes,
-            gain=judging.gain,
-            relevant_from=judging.relevant_from,
-            max_label=judging.max_label,
-            num_threads=judging.num_threads,
-        )
+        options = {"num_threads": judging.num_threads, **judging.scale}
+        return base.reweigh(docs, judging.metric, most_passes=passes, **options)
 
     def adapted(base: Booster) -> RecipeResult:
         def after_each_pass(docs: Dataset) -> Iterator[Booster]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.commands import NAMES
-from rustrank.cli.parsing import Parser, suggestion
-from rustrank.errors import DataError, ParamError, UnknownNameError
+from rustrank.cli.parsing import Parser
+from rustrank.errors import DataError, ParamError, UnknownNameError, suggestion
 
 if TYPE_CHECKING:
     import argparse

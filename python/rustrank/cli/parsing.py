@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rustrank._rustrank import measures
 from rustrank.cli.streams import PIPE, complain, require_output, require_place
-from rustrank.errors import ParamError
+from rustrank.errors import ParamError, suggestion
 from rustrank.exit_codes import USAGE
 from rustrank.inputs.scalars import gain_of, threads, whole
 
@@ -184,12 +183,6 @@ def offer(action: argparse.Action, names: Iterable[str]) -> argparse.Action:
     if offered := tuple(names):
         vars(action)["completer"] = lambda **_: offered
     return action
-
-
-def suggestion(name: str, names: Iterable[str]) -> str:
-    """Return the suggestion for an unknown name, as the end of an error message."""
-    near = get_close_matches(name, list(names), 1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def require_files(options: argparse.Namespace) -> None:

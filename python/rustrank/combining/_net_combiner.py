@@ -30,11 +30,9 @@ def learn(scored: ScoredRows, other: ScoredRows | None, options: CombinerOptions
         # Larger than any score, so that nothing is clipped and a linear net is linear.
         limit=1e6,
         metric=judging.metric,
-        gain=judging.gain,
-        relevant_from=judging.relevant_from,
-        max_label=judging.max_label,
         random_state=options.seed,
         n_jobs=judging.num_threads,
+        **judging.scale,
     )
     valid = None if other is None else {"X": np.column_stack(other.scores), **_given(other)}
     return net.fit(np.column_stack(scored.scores), **_given(scored), eval_set=valid)

@@ -390,10 +390,8 @@ def combiner_for(judging: Judging, **options: Any) -> Combiner:
     """Return a combiner for the first metric of an evaluation, with its options."""
     return Combiner(
         judging.metric,
-        gain=judging.gain,
-        relevant_from=judging.relevant_from,
-        max_label=judging.max_label,
         num_threads=judging.num_threads,
+        **judging.scale,
         **options,
     )
 

@@ -111,12 +111,9 @@ class RawRows:
 
     def halves(self, seed: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
         """Return two folds of rows (fit, judge); one fold of all rows where a half has no queries."""
-        first, _ = self.split_queries([1.0, 1.0], seed)
-        mask = np.isin(self.query, first)
-        rows = np.flatnonzero(mask), np.flatnonzero(~mask)
-        if not len(rows[0]) or not len(rows[1]):
-            return [(np.arange(len(mask)), np.arange(len(mask)))]
-        return [rows, rows[::-1]]
+        second, first = self.rows_of_folds(self.folds(2, seed), 2)
+        every = np.arange(len(self.y))
+        return [first, second] if all(map(len, first)) else [(every, every)]
 
     def folds(self, count: int, seed: int) -> NDArray[np.intp]:
         """Return the fold of each query: `split_queries` into equal parts."""

@@ -21,7 +21,7 @@ from rustrank.ensembles._weighting import (
     spread_of,
 )
 from rustrank.errors import DataError, ParamError, wrong_kind
-from rustrank.inputs.scalars import choice, real, text, threads, whole
+from rustrank.inputs.scalars import choice, share, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values
 from rustrank.metrics.evaluation import (
     Drawing,
@@ -88,10 +88,7 @@ class DataSplit:
         for name in ("held_out", "valid"):
             one = given[name]
             if isinstance(one, (int, float)) and not isinstance(one, bool):
-                shares[name] = real(name, one)
-                if not 0 < shares[name] < 1:
-                    message = f"{name}: got {one}, expected docs, or a share between 0 and 1"
-                    raise ParamError(message, code=name)
+                shares[name] = share(name, one, "docs, or a share between 0 and 1")
             elif name == "valid" or not isinstance(one, str) or one != "folds":
                 others[name] = as_raw_rows(one, name)
         taken = sum(shares.values())
@@ -181,7 +178,7 @@ class EnsembleOptions:
         most = self.judging.num_threads
         raw = parts.fit if parts.held_out is None else parts.held_out
         unseen = {
-            name: one.unseen() if parts.held_out is None else score(one.booster, raw, most)
+            name: one.unseen if parts.held_out is None else score(one.booster, raw, most)
             for name, one in made.items()
         }
         spreads = {name: spread_of(scores) for name, scores in unseen.items()}

@@ -52,11 +52,10 @@ class FittedMember:
     unseen_raw: Scores | None
     unseen_scores: Scores | None
 
+    @property
     def unseen(self) -> Scores:
-        """Return the scores of unseen documents, which must have been asked for."""
-        if self.unseen_scores is None:
-            message = "a member has no scores of docs it has not seen"
-            raise RustrankError(message, code="ensemble.unseen_scores")
+        """The scores of unseen documents, which must have been asked for."""
+        assert self.unseen_scores is not None  # noqa: S101 - `scored_unseen` names the member
         return self.unseen_scores
 
 

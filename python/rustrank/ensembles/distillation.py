@@ -11,12 +11,12 @@ import numpy as np
 from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.ensembles._member_fitting import score
 from rustrank.ensembles.ensemble import Ensemble
-from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
+from rustrank.errors import DataError, RustrankWarning, wrong_kind
 from rustrank.estimators.fitting import queries_within
 from rustrank.estimators.lambdamart import MART, LambdaMART
 from rustrank.estimators.ranker import Ranker, fitted_again
 from rustrank.formatting import Table, TableResult, interval, number
-from rustrank.inputs.scalars import choice, real, text, threads, whole
+from rustrank.inputs.scalars import choice, share, text, threads, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.metrics.comparison import compare_values
 from rustrank.metrics.evaluation import (
@@ -170,16 +170,14 @@ def distill(
     default = "scores" if isinstance(student, MART) else "ranks"
     kind = default if targets is None else choice("targets", targets, ("ranks", "scores"))
     deep = whole("depth", depth, 1, 10_000)
-    share = real("valid", valid)
-    if not 0 < share < 1:
-        raise ParamError(f"valid: got {share}, expected a share between 0 and 1", code="valid")
+    held = share("valid", valid)
     docs, scores = _docs(teacher, X, y, (qid, group), most)
     ranks = ranked(scores, docs, deep)
     spread = float(np.std(np.sort(scores)))
     labels = ranks if kind == "ranks" else (scores - scores.min()) / spread
     # What is held out must not depend on whether there are labels.
     as_told = replace(docs, y=ranks.astype(np.float32))
-    halves = as_told.split_queries([1 - share, share], whole("seed", seed, 0, 2**31))
+    halves = as_told.split_queries([1 - held, held], whole("seed", seed, 0, 2**31))
     fit, judged = (np.flatnonzero(np.isin(docs.query, some)) for some in halves)
     with warnings.catch_warnings():
         # Parts have features of one value: nothing that a caller could change.

@@ -13,7 +13,7 @@ from rustrank._rustrank import objectives
 from rustrank.errors import ParamError, wrong_value
 from rustrank.estimators.fitting import eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
-from rustrank.inputs.scalars import flag, real
+from rustrank.inputs.scalars import flag, share
 from rustrank.parameters.schema import TRAININGS, as_named, options_of
 from rustrank.training.train import train
 
@@ -127,10 +127,8 @@ class TreeRanker(Ranker):
         table, sets = part.X, eval_sets(given)
         every = {name: getattr(self, name) for name in self._defaults}
         if every["early_stopping"] is not None and not sets:
-            share = real("validation_fraction", every["validation_fraction"])
-            if not 0 < share < 1:
-                raise wrong_value("validation_fraction", share, "a share between 0 and 1")
-            part, held = part.split(share, self._seed())
+            held_share = share("validation_fraction", every["validation_fraction"])
+            part, held = part.split(held_share, self._seed())
             sets = {"valid": held}
         # What was not given is left to `train`, which knows of presets.
         attributes = {name: value for name, value in every.items() if name in vars(self)}

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown, wrong_kind
+from rustrank.errors import (
+    ParamError,
+    ParamKindError,
+    UnknownNameError,
+    shown,
+    wrong_kind,
+    wrong_value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container
@@ -56,6 +63,14 @@ def real(name: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         raise wrong_kind(name, value, "a number") from None
+
+
+def share(name: str, value: Any, expected: str = "a share between 0 and 1") -> float:
+    """Take a number between 0 and 1."""
+    number = real(name, value)
+    if not 0 < number < 1:
+        raise wrong_value(name, number, expected)
+    return number
 
 
 def text(name: str, value: Any) -> str:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from difflib import get_close_matches
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rustrank.errors import DataError, UnknownNameError, shown, wrong_kind
+from rustrank.errors import DataError, UnknownNameError, shown, suggestion, wrong_kind
 from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.vectors import Column, as_floats, as_vector, library, to_numpy
 
@@ -288,9 +287,8 @@ def feature_number(option: str, key: Any, names: Sequence[str], highest: int) ->
         return whole(f"{option}: a feature", key, 0, highest, ", or a name")
     if key in names:
         return list(names).index(key)
-    near = get_close_matches(key, names, 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    raise UnknownNameError(f"{option}: there is no feature {shown(key)}{hint}", code=option)
+    message = f"{option}: there is no feature {shown(key)}{suggestion(key, names)}"
+    raise UnknownNameError(message, code=option)
 
 
 def check_different(names: list[str]) -> None:

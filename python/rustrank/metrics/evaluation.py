@@ -53,6 +53,11 @@ class Judging:
         """The first metric, which decides where only one can."""
         return self.metrics[0]
 
+    @property
+    def scale(self) -> dict[str, Any]:
+        """What labels are worth, as the options of trainings and combiners."""
+        return {name: getattr(self, name) for name in ("gain", "relevant_from", "max_label")}
+
     def but(self, **changes: Any) -> Judging:
         """Return the same with some options changed."""
         return Judging(**{**vars(self), **changes})

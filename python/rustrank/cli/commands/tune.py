@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
-from rustrank.cli.parsing import READING, passed, reading_of, suggestion
+from rustrank.cli.parsing import READING, passed, reading_of
 from rustrank.cli.streams import path_of, print_result, save_model, save_plot
-from rustrank.errors import ParamError, UnknownNameError
+from rustrank.errors import ParamError, UnknownNameError, suggestion
 from rustrank.inputs.scalars import choice
 
 if TYPE_CHECKING:
