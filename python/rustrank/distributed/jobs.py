@@ -7,16 +7,17 @@ result into it.
 from __future__ import annotations
 
 import ast
-from dataclasses import asdict, dataclass
+import pickle
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import is_booster
 from rustrank.distributed.shards import Shards
 from rustrank.errors import ParamError, ParamKindError, wrong_kind
-from rustrank.model.booster import Booster
 from rustrank.parameters.plan import EarlyStopping, sets_by_name
 from rustrank.parameters.schema import TRAININGS
 
@@ -37,7 +38,7 @@ class Job:
     ----------
     options : mapping
         All options of `train`, and its data set, as plain values. The data set is a manifest of shards; the
-        validation sets, by name, are manifests or files that every worker reads; a base is a file.
+        validation sets, by name, are manifests or files that every worker reads.
     folder : str or None
         Where workers write what the process that started them reads; None if nobody did.
     """
@@ -47,43 +48,43 @@ class Job:
 
     @classmethod
     def of(cls, options: Mapping[str, Any], folder: Path) -> Job:
-        """Check the arguments of `train`; a base booster is saved in the folder."""
+        """Check the arguments of `train`."""
         if options["callbacks"] is not None:
             message = "callbacks: got some, expected none: workers cannot call back here"
             raise ParamError(message, code="workers")
-        paths = {
+        if options["base"] is not None and not is_booster(options["base"]):
+            raise wrong_kind("base", options["base"], "a Booster")
+        checked = {
             "dataset": _shards("dataset", options["dataset"]),
             "valid": {
                 name: _shards(name, one) for name, one in sets_by_name(options["valid"]).items()
             },
-            "base": _base(options["base"], folder),
+            "base": options["base"],
             **{name: _absolute(name, options[name]) for name in ("checkpoint", "snapshot")},
         }
-        plain = {name: _plain(name, one) for name, one in options.items() if name not in paths}
-        return cls({**plain, **paths}, str(folder))
+        plain = {name: _plain(name, one) for name, one in options.items() if name not in checked}
+        return cls({**plain, **checked}, str(folder))
 
     def save(self, path: Path) -> None:
         """Write the job to a file."""
-        path.write_text(repr(asdict(self)))
+        path.write_bytes(pickle.dumps(self))
 
     @classmethod
     def load(cls, path: Path) -> Job:
         """Read a job from a file."""
-        return cls(**ast.literal_eval(path.read_text()))
+        job: Job = pickle.loads(path.read_bytes())  # noqa: S301 - of the user's own process
+        return job
 
     def train_options(self) -> dict[str, Any]:
         """Return the options of `train` that concern the model."""
         left_out = {"dataset", *_OF_WORKERS}
-        options = {name: one for name, one in self.options.items() if name not in left_out}
-        if isinstance(options.get("early_stopping"), dict):
-            options["early_stopping"] = EarlyStopping(**options["early_stopping"])
-        return options
+        return {name: one for name, one in self.options.items() if name not in left_out}
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Return an option as a value that can be saved as text, or raise `ParamKindError`."""
+    """Return an option as a plain value, or raise `ParamKindError`."""
     if isinstance(value, EarlyStopping):
-        return asdict(value)
+        return value
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     try:
@@ -114,12 +115,3 @@ def _shards(name: str, given: Any) -> str:
     if path is None or not Path(path).exists():
         raise FileNotFoundError(2, "no such file", str(given))
     return path
-
-
-def _base(given: Any, folder: Path) -> str | None:
-    if given is None:
-        return None
-    if not isinstance(given, Booster):
-        raise wrong_kind("base", given, "a Booster")
-    given.save(folder / "base.rrk")
-    return str(folder / "base.rrk")

@@ -25,7 +25,6 @@ from rustrank.errors import CommError
 from rustrank.exit_codes import INTERNAL, INTERRUPTED, exit_code_of
 from rustrank.inputs.files import replace_file
 from rustrank.inputs.queries import numbers_if_all
-from rustrank.model.booster import Booster
 from rustrank.parameters.plan import train_options
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rustrank.model.booster import Booster
     from rustrank.training.rounds import Round
 
     #: `rustrank.training.train.trained`, which is in a package above this one.
@@ -98,7 +98,6 @@ def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, An
         "valid": {
             name: _valid(path, job, comm, dataset) for name, path in options["valid"].items()
         },
-        "base": None if options["base"] is None else Booster.load(options["base"]),
         "callbacks": _progress_callback(job, ranks),
     }
     return dataset, train_options(given), team
