@@ -58,13 +58,8 @@ class RustrankError(Exception):
         column: int | None = None,
     ) -> None:
         super().__init__(message)
-        self.code = code
-        self.row = row
-        self.query = query
-        self.feature = feature
-        self.path = path
-        self.line = line
-        self.column = column
+        self.code, self.row, self.query, self.feature = code, row, query, feature
+        self.path, self.line, self.column = path, line, column
 
 
 class DataError(RustrankError, ValueError):

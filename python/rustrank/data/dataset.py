@@ -182,33 +182,24 @@ class Dataset:
         core: _rustrank.Dataset,
         names: list[str] | None,
         query_ids: NDArray[Any],
-        like: Dataset | Booster | None,
+        like: Dataset | Booster | None = None,
         base: Booster | None = None,
+        *,
+        warns: bool = True,
     ) -> Dataset:
         """Keep what a constructor has made, and warn of features that cannot be used."""
-        self._settle(core, names or (None if like is None else like._names), query_ids, base)
+        names = names or (None if like is None else like._names)
+        if names and len(names) < core.num_features:
+            names = building.with_ranks(names)
+            check_different(names)
+        self._core, self._names, self._query_ids, self._base = core, names or None, query_ids, base
         unused = len(self.unused_features)
-        if like is None and unused:
+        if warns and like is None and unused:
             warn_caller(
                 f"{unused} of {self.num_features} features have one value, or none, in the data "
                 "and are not used"
             )
         return self
-
-    def _settle(
-        self,
-        core: _rustrank.Dataset,
-        names: list[str] | None,
-        query_ids: NDArray[Any],
-        base: Booster | None = None,
-    ) -> None:
-        self._core = core
-        if names and len(names) < core.num_features:
-            names = building.with_ranks(names)
-            check_different(names)
-        self._names = names or None
-        self._query_ids = query_ids
-        self._base = base
 
     @classmethod
     def from_letor(

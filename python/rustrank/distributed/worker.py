@@ -30,8 +30,6 @@ from rustrank.parameters.plan import train_options
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from rustrank.model.booster import Booster
     from rustrank.training.rounds import Round
 
@@ -193,7 +191,7 @@ def _read_shards(
     if shards.kind == "letor":
         text = LetorOptions()
         core, ids = _rustrank.Dataset.from_letor(list(map(str, files)), text, bins, reading, team)
-        return _settled(core, None, numbers_if_all(ids))
+        return Dataset.__new__(Dataset)._finish(core, None, numbers_if_all(ids), warns=False)
     roles = {"label": shards.columns["label"], "qid": shards.columns["qid"]}
     # Without shards, the columns are those of the first file.
     parquet = ParquetFiles(files or shards.paths([0]), roles, None, _ROWS)
@@ -210,10 +208,5 @@ def _read_shards(
 
 def _empty(binning: _rustrank.Binning, names: list[str] | None) -> Dataset:
     """Return a data set without documents, with some bins."""
-    return _settled(_rustrank.Dataset.empty(binning), names, np.empty(0, np.int64))
-
-
-def _settled(core: _rustrank.Dataset, names: list[str] | None, ids: NDArray[Any]) -> Dataset:
-    made = Dataset.__new__(Dataset)
-    made._settle(core, names, ids)
-    return made
+    core = _rustrank.Dataset.empty(binning)
+    return Dataset.__new__(Dataset)._finish(core, names, np.empty(0, np.int64), warns=False)

@@ -94,7 +94,7 @@ class TrialEvaluator:
 
     def __init__(self, options: Mapping[str, Any], num_threads: int) -> None:
         """Check the data and the metric; the threads are those of each fit."""
-        self.ranker, valid = options["ranker"], options["valid"]
+        self.options, self.ranker, valid = options, options["ranker"], options["valid"]
         self.docs = as_raw_rows(options["docs"], "docs")
         self.valid = None if valid is None else as_raw_rows(valid, "valid")
         own = self.ranker._evaluated_by()

@@ -250,17 +250,15 @@ def tune(
     jobs = cores if n_jobs is None else whole("n_jobs", n_jobs, 1, 1024)
     evaluator = TrialEvaluator(options, max(1, cores // jobs))
     place = None if records is None else Path(records)
-    kept = Records(place, _about(options, evaluator, tried))
+    kept = Records(place, _about(evaluator, tried))
     with warnings.catch_warnings():
         # Folds may have features with a single value, which the caller cannot change.
         warnings.simplefilter("ignore", RustrankWarning)
-        done = _run(evaluator, kept, jobs, tried, options)
+        done = _run(evaluator, kept, jobs, tried)
         return _result(done, evaluator, flag("refit", refit), cores)
 
 
-def _about(
-    options: Mapping[str, Any], evaluator: TrialEvaluator, space: Mapping[str, Any]
-) -> dict[str, Any]:
+def _about(evaluator: TrialEvaluator, space: Mapping[str, Any]) -> dict[str, Any]:
     """Return everything that the value of a setting depends on, as plain values."""
     return {
         "ranker": type(evaluator.ranker).__name__,
@@ -271,7 +269,7 @@ def _about(
         "metric": evaluator.judging.metric,
         "gain": option_record(evaluator.judging.gain),
         "max_label": evaluator.judging.max_label,
-        "seed": options["seed"],
+        "seed": evaluator.options["seed"],
     }
 
 
@@ -290,13 +288,10 @@ def _method(options: Mapping[str, Any], space: Mapping[str, Any]) -> str:
 
 
 def _run(
-    evaluator: TrialEvaluator,
-    records: Records,
-    n_jobs: int,
-    space: Mapping[str, Any],
-    options: Mapping[str, Any],
+    evaluator: TrialEvaluator, records: Records, n_jobs: int, space: Mapping[str, Any]
 ) -> list[Trial]:
     """Try settings in parallel, and return them with their values."""
+    options = evaluator.options
     method = _method(options, space)
     wanted = 50 if options["trials"] is None else whole("trials", options["trials"], 1, 100_000)
     done: list[Trial] = []
