@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.combining._fit_input import (
-    CombinerOptions,
-    as_rankers,
-    held_out,
-    in_order,
-    scored_rows,
-)
+from rustrank.combining import _fit_input as fit_input
 from rustrank.combining._net_combiner import NETS, learn, weights_of
 from rustrank.errors import RustrankError
 from rustrank.formatting import Table, TableResult, interval, number
@@ -182,7 +176,7 @@ class Combiner(TableResult):
         options = dict(locals())
         of_metric = "expected" if ties == "jitter" else ties
         judging = Judging(metric, gain, of_metric, empty, relevant_from, max_label, num_threads)
-        self._options = CombinerOptions(judging, options)
+        self._options = fit_input.CombinerOptions(judging, options)
         self._rankers: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
@@ -232,8 +226,8 @@ class Combiner(TableResult):
         """
         given = dict(locals())
         options, judging = self._options, self._options.judging
-        scored = scored_rows(rankers, given, options)
-        other = held_out(valid, rankers, options)
+        scored = fit_input.scored_rows(rankers, given, options)
+        other = fit_input.held_out(valid, rankers, options)
         found: dict[str, Any] = dict.fromkeys(
             ("alpha", "interval", "curve", "held_out_curve", "net")
         )
@@ -251,7 +245,7 @@ class Combiner(TableResult):
                 found["net"] = net
         else:
             path, _ = _rustrank.combine_rankers(scored, options)
-        vars(self).update(found, _rankers=as_rankers(rankers))
+        vars(self).update(found, _rankers=fit_input.as_rankers(rankers))
         self.names, self.chosen = list(self._rankers), len(path) - 1
         self.alone = {
             name: first_value(scored.evaluate(scores, judging))
@@ -324,13 +318,13 @@ class Combiner(TableResult):
             if net is None:
                 return self.booster.score(docs, num_threads=threads)
             return self._combined([one.score(docs, num_threads=threads) for one in rankers])
-        named = in_order(docs, self.names, "docs")
+        named = fit_input.in_order(docs, self.names, "docs")
         first = np.asarray(next(iter(named.values())))
         # Labels and queries do not matter here.
         nothing = {"y": np.zeros(len(first)), "group": [len(first)]}
         options = copy.copy(self._options)
         options.jitter = False
-        scored = scored_rows(named, nothing, options)
+        scored = fit_input.scored_rows(named, nothing, options)
         return self._combined(scored.scores)
 
     def plot(self, ax: Any = None) -> Any:

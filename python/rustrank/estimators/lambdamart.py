@@ -24,13 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self, Unpack
 
-    from rustrank.parameters.option_types import (
-        LambdaOptions,
-        MARTOptions,
-        McRankOptions,
-        PairOptions,
-        QueryOptions,
-    )
+    from rustrank.parameters import option_types
 
 __all__ = ["MART", "XENDCGMART", "LambdaMART", "McRank", "QueryRMSEMART", "RankNetMART"]
 
@@ -251,7 +245,7 @@ class LambdaMART(TreeRanker):
     _objective = "lambdamart"
     _defaults = tree_options(OF_LOSSES)
 
-    def __init__(self, **options: Unpack[LambdaOptions]) -> None:
+    def __init__(self, **options: Unpack[option_types.LambdaOptions]) -> None:
         super().__init__(**options)
 
 
@@ -282,7 +276,7 @@ class RankNetMART(TreeRanker):
     _objective = "ranknet"
     _defaults = tree_options(("augment", "pairs_to", "sigma", "tied_pairs"))
 
-    def __init__(self, **options: Unpack[PairOptions]) -> None:
+    def __init__(self, **options: Unpack[option_types.PairOptions]) -> None:
         super().__init__(**options)
 
     def fit(
@@ -340,7 +334,7 @@ class XENDCGMART(TreeRanker):
     _objective = "xendcg"
     _defaults = tree_options(("augment",))
 
-    def __init__(self, **options: Unpack[QueryOptions]) -> None:
+    def __init__(self, **options: Unpack[option_types.QueryOptions]) -> None:
         super().__init__(**options)
 
 
@@ -366,7 +360,7 @@ class QueryRMSEMART(TreeRanker):
     _objective = "query_rmse"
     _defaults = tree_options(("augment",))
 
-    def __init__(self, **options: Unpack[QueryOptions]) -> None:
+    def __init__(self, **options: Unpack[option_types.QueryOptions]) -> None:
         super().__init__(**options)
 
 
@@ -393,7 +387,7 @@ class MART(TreeRanker):
     _defaults = tree_options((), objective="regression")
     objective: str
 
-    def __init__(self, **options: Unpack[MARTOptions]) -> None:
+    def __init__(self, **options: Unpack[option_types.MARTOptions]) -> None:
         super().__init__(**options)
 
     def _loss(self) -> str:
@@ -426,7 +420,7 @@ class McRank(TreeRanker):
     _defaults = tree_options((), ordinal=False)
     ordinal: bool
 
-    def __init__(self, **options: Unpack[McRankOptions]) -> None:
+    def __init__(self, **options: Unpack[option_types.McRankOptions]) -> None:
         super().__init__(**options)
 
     def _loss(self) -> str:

@@ -19,15 +19,8 @@ from rustrank.estimators.fitting import check_features, names_of, queries_within
 from rustrank.inputs.scalars import seed_of, threads
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
+from rustrank.parameters import schema
 from rustrank.parameters.hints import refuse_unknown
-from rustrank.parameters.schema import (
-    OF_ESTIMATORS,
-    PRESETS,
-    RENAMED,
-    as_named,
-    checked,
-    signature_of,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -54,7 +47,7 @@ class Ranker(ABC):
     _defaults: ClassVar[Mapping[str, Any]] = {}
     #: The kind of training, and its names of options that are called otherwise here.
     _training: ClassVar[str]
-    _renamed: ClassVar[Mapping[str, str]] = RENAMED
+    _renamed: ClassVar[Mapping[str, str]] = schema.RENAMED
 
     def __init_subclass__(cls) -> None:
         """Give the constructor the signature that editors, ``help`` and scikit-learn look at."""
@@ -62,7 +55,7 @@ class Ranker(ABC):
         if "_defaults" in vars(cls):
             for name, value in cls._defaults.items():
                 setattr(cls, name, _Default(name, value))
-            signature = signature_of(cls._defaults)
+            signature = schema.signature_of(cls._defaults)
         elif "__init__" in vars(cls):
             own = list(inspect.signature(cls.__init__).parameters.values())
             signature = inspect.Signature(own[1:])
@@ -82,17 +75,17 @@ class Ranker(ABC):
     def _preset(self) -> Mapping[str, Any]:
         """Return what options are that were not given, if not their defaults."""
         name = vars(self).get("preset")
-        values = PRESETS.get(name, {}) if isinstance(name, str) else {}
-        return {OF_ESTIMATORS.get(one, one): value for one, value in values.items()}
+        values = schema.PRESETS.get(name, {}) if isinstance(name, str) else {}
+        return {schema.OF_ESTIMATORS.get(one, one): value for one, value in values.items()}
 
     def _checked(self, **more: Any) -> dict[str, Any]:
         """Return all parameters of the training, checked."""
         given = {self._renamed.get(name, name): getattr(self, name) for name in self._defaults}
         given |= {"num_threads": self._threads(), "seed": self._seed()}
         try:
-            return checked(self._training, {**given, **more})
+            return schema.checked(self._training, {**given, **more})
         except ParamError as error:
-            raise as_named(error, self._renamed) from None
+            raise schema.as_named(error, self._renamed) from None
 
     def _given(self, *more: str) -> dict[str, Any]:
         """Return the options that were given."""

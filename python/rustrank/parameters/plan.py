@@ -10,16 +10,8 @@ import numpy as np
 
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.data.dataset_building import is_booster
-from rustrank.errors import (
-    DataError,
-    ParamError,
-    ParamKindError,
-    UnknownNameError,
-    shown,
-    wrong_kind,
-    wrong_value,
-)
-from rustrank.inputs.scalars import named, whole
+from rustrank.errors import DataError, ParamError, ParamKindError, shown, wrong_kind, wrong_value
+from rustrank.inputs.scalars import choice, named, whole
 from rustrank.inputs.tables import check_same_names
 from rustrank.inputs.vectors import as_doubles, first_true
 from rustrank.parameters._constraints import Limits
@@ -93,12 +85,9 @@ class Patience:
 
 
 def _place(what: str, name: str | None, known: list[str]) -> int:
-    if name is not None and name not in known:
-        message = (
-            f"early_stopping looks at {what} {shown(name)}: expected one of {', '.join(known)}"
-        )
-        raise UnknownNameError(message, code="early_stopping")
-    return 0 if name is None else known.index(name)
+    if name is None:
+        return 0
+    return known.index(choice(f"early_stopping, {what}", name, known, "early_stopping"))
 
 
 @dataclass(frozen=True)
