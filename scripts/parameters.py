@@ -33,20 +33,16 @@ _TYPES = {
 }
 #: Options that all estimators call otherwise than `rustrank.train`.
 _OF_ESTIMATORS = ("random_state", "n_jobs")
-_HEAD = '''"""The types of the options of `rustrank.train` and of estimators: written by ``make parameters``."""
+_HEAD = """# The types of the options of `rustrank.train` and of estimators: written by `make parameters`. Only type
+# checkers read them, so this is a stub.
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, TypedDict
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, TypedDict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from os import PathLike
-
-    from rustrank.model.booster import Booster
-    from rustrank.parameters.plan import EarlyStopping
-    from rustrank.training.rounds import Round
-'''
+from rustrank.model.booster import Booster
+from rustrank.parameters.plan import EarlyStopping
+from rustrank.training.rounds import Round
+"""
 
 
 def training() -> tuple[Path, str]:
@@ -102,15 +98,13 @@ def types() -> tuple[Path, str]:
     inherited = all_of["GrowthOptions"] | all_of["LambdaLoss"]
     own = {name: one.annotation for name, one in train.items() if name not in inherited}
     parts.append(_typed("TrainOptions", "GrowthOptions, LambdaLoss", "`rustrank.train`", own))
-    return PACKAGE / "parameters" / "option_types.py", "\n\n".join(parts)
+    return PACKAGE / "parameters" / "option_types.pyi", "\n".join(parts)
 
 
 def _typed(name: str, bases: str, says: str, own: Mapping[str, str]) -> str:
-    head = f"class {name}({bases or 'TypedDict'}, total=False):"
-    fields = [f"    {option}: {kind}" for option, kind in own.items()]
-    return "\n".join(
-        [head, f'    """Options of {says}."""', *([""] if fields else []), *fields, ""]
-    )
+    head = f"# Options of {says}.\nclass {name}({bases or 'TypedDict'}, total=False):"
+    fields = "".join(f"\n    {option}: {kind}" for option, kind in own.items())
+    return f"{head}{fields or ' ...'}\n"
 
 
 def _type(option: str, ranker: type[Ranker] = rr.MART) -> str:

@@ -1,38 +1,28 @@
-"""The types of the options of `rustrank.train` and of estimators: written by ``make parameters``."""
+# The types of the options of `rustrank.train` and of estimators: written by `make parameters`. Only type
+# checkers read them, so this is a stub.
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, TypedDict
 
-from __future__ import annotations
+from rustrank.model.booster import Booster
+from rustrank.parameters.plan import EarlyStopping
+from rustrank.training.rounds import Round
 
-from typing import TYPE_CHECKING, Any, TypedDict
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from os import PathLike
-
-    from rustrank.model.booster import Booster
-    from rustrank.parameters.plan import EarlyStopping
-    from rustrank.training.rounds import Round
-
-
+# Options of all trainings.
 class SharedOptions(TypedDict, total=False):
-    """Options of all trainings."""
-
     learning_rate: float
     gain: Any
     relevant_from: float | None
     max_label: float | None
     progress: bool
 
-
+# Options of all rankers.
 class EstimatorOptions(SharedOptions, total=False):
-    """Options of all rankers."""
-
     random_state: int | None
     n_jobs: int | None
 
-
+# Options of all trainings of trees.
 class GrowthOptions(SharedOptions, total=False):
-    """Options of all trainings of trees."""
-
     queries_per_tree: float
     docs_per_tree: float
     position_l2: float
@@ -72,24 +62,18 @@ class GrowthOptions(SharedOptions, total=False):
     early_stopping: int | EarlyStopping | None
     preset: str | None
 
-
+# Options of losses on queries.
 class QueryLoss(TypedDict, total=False):
-    """Options of losses on queries."""
-
     augment: tuple[float, int] | str | None
 
-
+# Options of losses on pairs.
 class PairLoss(QueryLoss, total=False):
-    """Options of losses on pairs."""
-
     pairs_to: int | str | None
     sigma: float
     tied_pairs: str
 
-
+# Options of lambdas: pairs weighed by a metric.
 class LambdaLoss(PairLoss, total=False):
-    """Options of lambdas: pairs weighed by a metric."""
-
     objective_metric: str | None
     pair_normaliser: str
     gap_offset: float
@@ -97,10 +81,8 @@ class LambdaLoss(PairLoss, total=False):
     noise_scale: float | None
     noise_copies: int
 
-
+# Options of rankers made of trees.
 class TreeOptions(GrowthOptions, EstimatorOptions, total=False):
-    """Options of rankers made of trees."""
-
     n_estimators: int
     categorical: Sequence[str | int] | None
     max_bins: int | None
@@ -108,34 +90,25 @@ class TreeOptions(GrowthOptions, EstimatorOptions, total=False):
     query_ranks: bool
     validation_fraction: float
 
+# Options of trees for queries.
+class QueryOptions(TreeOptions, QueryLoss, total=False): ...
 
-class QueryOptions(TreeOptions, QueryLoss, total=False):
-    """Options of trees for queries."""
+# Options of trees for pairs.
+class PairOptions(TreeOptions, PairLoss, total=False): ...
 
+# Options of trees for lambdas.
+class LambdaOptions(TreeOptions, LambdaLoss, total=False): ...
 
-class PairOptions(TreeOptions, PairLoss, total=False):
-    """Options of trees for pairs."""
-
-
-class LambdaOptions(TreeOptions, LambdaLoss, total=False):
-    """Options of trees for lambdas."""
-
-
+# Options of trees for docs.
 class MARTOptions(TreeOptions, total=False):
-    """Options of trees for docs."""
-
     objective: str
 
-
+# Options of trees for classes.
 class McRankOptions(TreeOptions, total=False):
-    """Options of trees for classes."""
-
     ordinal: bool
 
-
+# Options of nets.
 class RankNetOptions(EstimatorOptions, total=False):
-    """Options of nets."""
-
     hidden: Sequence[int]
     epochs: int
     optimiser: str
@@ -152,16 +125,12 @@ class RankNetOptions(EstimatorOptions, total=False):
     sigma: float
     augment: tuple[float, int] | str | None
 
-
+# Options of nets that see a metric.
 class LambdaRankOptions(RankNetOptions, total=False):
-    """Options of nets that see a metric."""
-
     objective_metric: str | None
 
-
+# Options of `LambdaBoost`.
 class LambdaBoostOptions(EstimatorOptions, total=False):
-    """Options of `LambdaBoost`."""
-
     n_estimators: int
     early_stopping: int | None
     base: Booster | None
@@ -171,10 +140,8 @@ class LambdaBoostOptions(EstimatorOptions, total=False):
     pairs_to: int | str | None
     sigma: float
 
-
+# Options of `rustrank.train`.
 class TrainOptions(GrowthOptions, LambdaLoss, total=False):
-    """Options of `rustrank.train`."""
-
     num_trees: int
     seed: int
     objective: str | Callable[..., Any]
