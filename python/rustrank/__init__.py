@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from rustrank.ensembles.distillation import *
     from rustrank.ensembles.ensemble import *
     from rustrank.ensembles.members import *
-    from rustrank.estimators.lambdaboost import *
     from rustrank.estimators.lambdamart import *
-    from rustrank.estimators.nets import *
+    from rustrank.estimators.raw_rankers import *
     from rustrank.metrics.comparison import *
     from rustrank.metrics.evaluation import *
     from rustrank.metrics.relevance import *
@@ -55,9 +54,8 @@ _NAMES = {
     "ensembles.distillation": "Distillation distill",
     "ensembles.ensemble": "Ensemble EnsembleTables ensemble",
     "ensembles.members": "Member Recipe recipe",
-    "estimators.lambdaboost": "LambdaBoost",
     "estimators.lambdamart": "MART XENDCGMART LambdaMART McRank QueryRMSEMART RankNetMART",
-    "estimators.nets": "LambdaRank RankNet",
+    "estimators.raw_rankers": "LambdaBoost LambdaRank RankNet",
     "metrics.comparison": "Comparison MetricComparison compare",
     "metrics.evaluation": "Evaluation MetricValue evaluate",
     "metrics.relevance": "err_relevance",

@@ -18,7 +18,7 @@ import numpy as np
 from rustrank.adaptation.neighbours import expand
 from rustrank.combining.combiner import combiner_for, merged
 from rustrank.errors import DataError, ParamError, RustrankError
-from rustrank.estimators.lambdaboost import LambdaBoost
+from rustrank.estimators.raw_rankers import LambdaBoost
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value
 from rustrank.parameters.schema import TRAININGS
 from rustrank.training.train import train
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rustrank.adaptation._data_sets import AdaptationData
+    from rustrank.adaptation.adaptation import AdaptationData
     from rustrank.data.dataset import Dataset
     from rustrank.data.raw_rows import RawRows
     from rustrank.model.booster import Booster

@@ -11,8 +11,8 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.combining import _fit_input as fit_input
-from rustrank.combining._net_combiner import NETS, learn, weights_of
 from rustrank.errors import RustrankError
+from rustrank.estimators.raw_rankers import LambdaRank
 from rustrank.formatting import Table, TableResult, interval, number
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value, mean_and_interval
 from rustrank.model.booster import Booster
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank.data.scored_rows import ScoredRows
-    from rustrank.estimators.nets import LambdaRank
 
 __all__ = ["Combiner", "Curve"]
 
@@ -237,10 +236,10 @@ class Combiner(TableResult):
             if other is not None:
                 found["held_out_curve"] = Curve(*_rustrank.sweep(other, options)[1])
             path = [[1.0 - alpha if options.alphas is None else 1.0, alpha]]
-        elif options.method in NETS:
-            net = learn(scored, other, options)
-            path = [weights_of(net, scored.scores)]
-            if NETS[options.method]:
+        elif options.method in _NETS:
+            net = _trained_net(scored, other, options)
+            path = [_weights_of(net, scored.scores)]
+            if _NETS[options.method]:
                 # Only a net without hidden units is the sum with these weights.
                 found["net"] = net
         else:
@@ -395,3 +394,46 @@ def merged(boosters: Sequence[Booster], weights: NDArray[np.float64]) -> Booster
     used = np.flatnonzero(weights).tolist() or [0]
     cores = [boosters[at]._core for at in used]
     return Booster._of(_rustrank.Booster.sum(cores, weights[used].tolist(), ["as-is"] * len(cores)))
+
+
+#: The methods, with the hidden units of their nets.
+_NETS: dict[str, tuple[int, ...]] = {"lambdarank": (), "lambdarank_net": (10,)}
+
+
+def _trained_net(
+    scored: ScoredRows, other: ScoredRows | None, options: fit_input.CombinerOptions
+) -> LambdaRank:
+    """Train a net on the scores of rankers; with a held-out set, its best epoch is kept."""
+    judging = options.judging
+    net = LambdaRank(
+        hidden=_NETS[options.method],
+        epochs=60,
+        learning_rate=0.01,
+        inputs="plain",
+        weight_decay=0.0,
+        # Larger than any score, so that nothing is clipped and a linear net is linear.
+        limit=1e6,
+        metric=judging.metric,
+        random_state=options.seed,
+        n_jobs=judging.num_threads,
+        **judging.scale,
+    )
+    valid = None if other is None else {"X": np.column_stack(other.scores), **_given(other)}
+    return net.fit(np.column_stack(scored.scores), **_given(scored), eval_set=valid)
+
+
+def _given(scored: ScoredRows) -> dict[str, Any]:
+    queries = scored.queries
+    by = {"qid": queries[0]} if isinstance(queries, tuple) else {"group": queries}
+    return {"y": scored.labels, "query_weight": scored.query_weight, **by}
+
+
+def _weights_of(net: LambdaRank, scores: list[NDArray[np.float64]]) -> list[float]:
+    """Return the weights of a linear net."""
+    # Sorted, so that sums do not depend on the order of rows.
+    table = np.sort(np.column_stack(scores), axis=0)
+    mean, spread = table.mean(axis=0), table.std(axis=0)
+    spread[spread == 0] = 1.0
+    rows = mean + np.vstack([np.zeros_like(mean), np.diag(spread)])
+    found = net.predict(rows)
+    return [float(weight) for weight in (found[1:] - found[0]) / spread]

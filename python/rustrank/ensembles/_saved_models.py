@@ -37,12 +37,8 @@ class SavedModels:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
-        self._manifest: dict[str, Any] = {
-            "format": _FORMAT,
-            "rustrank": __version__,
-            "data": data,
-            "fits": {},
-        }
+        about = {"format": _FORMAT, "rustrank": __version__, "data": data}
+        self._manifest: dict[str, Any] = {**about, "fits": {}}
         path = folder / MANIFEST
         if path.exists():
             self._manifest["fits"] = self._read(path)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank.data.raw_rows import RawRows
-    from rustrank.estimators.nets import LambdaRank
+    from rustrank.estimators.raw_rankers import LambdaRank
     from rustrank.metrics.evaluation import Evaluation, Judging
 
     Scores = NDArray[np.float64]

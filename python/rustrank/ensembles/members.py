@@ -10,8 +10,8 @@ from rustrank.combining.combiner import Combiner
 from rustrank.ensembles._weighting import DEFAULTS
 from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind
 from rustrank.estimators.lambdamart import MART, XENDCGMART, LambdaMART
-from rustrank.estimators.nets import LambdaRank
 from rustrank.estimators.ranker import Ranker
+from rustrank.estimators.raw_rankers import LambdaRank
 from rustrank.inputs.scalars import choice, named, real, text, whole
 from rustrank.model.booster import Booster
 

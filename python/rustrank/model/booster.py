@@ -11,22 +11,23 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.data.dataset_building import ReadOptions
-from rustrank.errors import wrong_value
+from rustrank.errors import DataError, wrong_value
 from rustrank.formatting import count
+from rustrank.inputs.categories import Categories, numbered
+from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import real, text, whole
+from rustrank.inputs.tables import Table, as_block, as_table, check_same_features
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge, warn_of_nothing
 from rustrank.model._description import DescribedModel
-from rustrank.model._model_input import by_blocks, is_plain, of_queries, row
 from rustrank.parameters.hints import check_objective, refuse_unknown
 from rustrank.parameters.schema import TRAININGS, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
-
 
 __all__ = ["Booster"]
 
@@ -152,12 +153,12 @@ class Booster(DescribedModel):
                 return self._core.score_dataset(X._core, reading.num_threads)
             return self._core.score_above(X._base._core, X._core, reading.num_threads)
         if qid is not None or group is not None:
-            block, queries = of_queries(self._core, X, qid, group)
+            block, queries = _of_queries(self._core, X, qid, group)
             return self._core.score_queries(block, reading, queries)
-        is_whole = is_plain(X) and X.shape[1] == self._core.num_raw_features
+        is_whole = _is_plain(X) and X.shape[1] == self._core.num_raw_features
         if is_whole and not self._core.category_names():
             return self._core.score(X, reading)
-        return by_blocks(self._core, X, lambda block: self._core.score(block, reading))
+        return _by_blocks(self._core, X, lambda block: self._core.score(block, reading))
 
     def probabilities(
         self,
@@ -183,7 +184,7 @@ class Booster(DescribedModel):
         reading = ReadOptions(missing, infinite, num_threads)
         of_row = 0 if self.classes is None else len(self.classes)
         compute = self._core.probabilities
-        return by_blocks(self._core, X, lambda block: compute(block, reading), of_row)
+        return _by_blocks(self._core, X, lambda block: compute(block, reading), of_row)
 
     def with_gain(self, gain: Any) -> Booster:
         """Return a McRank booster with other gains of the classes, and so other scores.
@@ -277,10 +278,10 @@ class Booster(DescribedModel):
         """
         reading = ReadOptions(missing, infinite, num_threads)
         if qid is not None or group is not None:
-            whole_table, queries = of_queries(self._core, X, qid, group)
+            whole_table, queries = _of_queries(self._core, X, qid, group)
             return self._core.explain(whole_table, reading, queries)
         compute, of_row = self._core.explain, self.num_features + 1
-        return by_blocks(self._core, X, lambda block: compute(block, reading, None), of_row)
+        return _by_blocks(self._core, X, lambda block: compute(block, reading, None), of_row)
 
     def contrast(
         self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"
@@ -298,9 +299,9 @@ class Booster(DescribedModel):
         missing, infinite
             As for `score`.
         """
-        pair = np.stack([row(above, "above"), row(below, "below")])
+        pair = np.stack([_row(above, "above"), _row(below, "below")])
         reading = ReadOptions(missing, infinite, 1)
-        return by_blocks(self._core, pair, lambda rows: self._core.contrast(rows, reading))
+        return _by_blocks(self._core, pair, lambda rows: self._core.contrast(rows, reading))
 
     def evaluate(
         self,
@@ -509,3 +510,57 @@ class Booster(DescribedModel):
     def __reduce__(self) -> tuple[Any, ...]:
         state = {"history": self.history, "best_round": self.best_round}
         return Booster.from_text, (self.to_text(),), state
+
+
+# Types that the extension reads directly.
+_PLAIN = {np.dtype(np.float32).str, np.dtype(np.float64).str}
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether the extension reads X directly: a shortcut that keeps scoring of single queries fast."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.str in _PLAIN and X.flags.c_contiguous
+
+
+def _by_blocks(
+    core: _rustrank.Booster, X: Any, compute: Callable[[Any], NDArray[np.float64]], *of_row: int
+) -> NDArray[np.float64]:
+    """Return what is computed of raw features, block by block; a row's result has shape ``of_row``."""
+    parts = [compute(block) for block in _table(core, X).blocks()]
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.empty((0, *of_row))
+
+
+def _of_queries(core: _rustrank.Booster, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
+    """Return raw features in one piece, and their queries."""
+    table = _table(core, X)
+    queries, _ = as_queries(qid, group, table.num_rows)
+    return as_block(table), queries
+
+
+def _row(doc: Any, name: str) -> NDArray[Any]:
+    """Return the features of one document as a vector."""
+    features = np.asarray(doc)
+    features = features[0] if features.ndim == 2 and len(features) == 1 else features
+    if features.ndim != 1 or features.dtype.kind not in "fiub":
+        message = (
+            f"{name} must be the numbers of one doc: got {features.dtype} of shape {features.shape}"
+        )
+        raise DataError(message, code="shape")
+    return features
+
+
+def _table(core: _rustrank.Booster, X: Any) -> Table:
+    table = as_table(_as_rows(X))
+    expected = core.num_raw_features, core.feature_names
+    check_same_features((table.num_features, table.names), expected, "X", "the model")
+    return numbered(table, Categories([], core.category_names()))
+
+
+def _as_rows(X: Any) -> Any:
+    """Return one row as a table with one row."""
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub":
+        return X[None, :]
+    if isinstance(X, (list, tuple)) and X and all(isinstance(x, (int, float)) for x in X):
+        return [X]
+    return X

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rustrank.adaptation.adaptation import Adaptation
     from rustrank.combining.combiner import Combiner
     from rustrank.ensembles.ensemble import EnsembleTables
-    from rustrank.estimators.lambdaboost import LambdaBoost
+    from rustrank.estimators.raw_rankers import LambdaBoost
     from rustrank.metrics.comparison import MetricComparison
     from rustrank.model.local_optimum import LocalOptimum
     from rustrank.selection.tuning import Tuning
