@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rustrank.estimators.raw_rankers import *
     from rustrank.metrics.comparison import *
     from rustrank.metrics.evaluation import *
-    from rustrank.metrics.relevance import *
     from rustrank.model.booster import *
     from rustrank.model.local_optimum import *
     from rustrank.model.mixture import *
@@ -57,8 +56,7 @@ _NAMES = {
     "estimators.lambdamart": "MART XENDCGMART LambdaMART McRank QueryRMSEMART RankNetMART",
     "estimators.raw_rankers": "LambdaBoost LambdaRank RankNet",
     "metrics.comparison": "Comparison MetricComparison compare",
-    "metrics.evaluation": "Evaluation MetricValue evaluate",
-    "metrics.relevance": "err_relevance",
+    "metrics.evaluation": "Evaluation MetricValue err_relevance evaluate",
     "model.booster": "Booster",
     "model.local_optimum": "LocalOptimum local_optimum",
     "model.mixture": "mix",

@@ -22,7 +22,7 @@ from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
 from rustrank.formatting import Table, TableResult, interval, number, percent
 from rustrank.inputs.scalars import choice, flag, real, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values, difference_cells
-from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, mean_and_interval, mean_of
+from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, mean_of, plain_value
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_adaptation
 from rustrank.progress import progress_of_steps
@@ -139,13 +139,13 @@ class Adaptation(TableResult):
                 }
                 for recipe in self.boosters
             },
-            "choosing": {name: mean_and_interval(value) for name, value in self.choosing.items()},
+            "choosing": {name: plain_value(value) for name, value in self.choosing.items()},
             "skipped": self.skipped,
         }
 
     def _plain(self, name: str, recipe: str) -> dict[str, Any]:
         value = self.values[name][recipe]
-        plain = mean_and_interval(value, value.bootstrap(self.level))
+        plain = plain_value(value, value.bootstrap(self.level))
         compared = self.comparisons[name].get(recipe)
         if compared is not None:
             plain["difference"] = compared.difference

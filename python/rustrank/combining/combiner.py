@@ -14,7 +14,7 @@ from rustrank.combining import _fit_input as fit_input
 from rustrank.errors import RustrankError
 from rustrank.estimators.raw_rankers import LambdaRank
 from rustrank.formatting import Table, TableResult, interval, number
-from rustrank.metrics.evaluation import Judging, MetricValue, first_value, mean_and_interval
+from rustrank.metrics.evaluation import Judging, MetricValue, first_value, plain_value
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_combiner
 
@@ -353,7 +353,7 @@ class Combiner(TableResult):
             "weights": dict(zip(self.names, weights, strict=True)),
             "alpha": self.alpha,
             "interval": None if self.interval is None else list(self.interval),
-            "values": {name: mean_and_interval(value) for name, value in values.items()},
+            "values": {name: plain_value(value) for name, value in values.items()},
         }
 
     def _tables(self) -> list[Table]:

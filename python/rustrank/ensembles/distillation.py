@@ -19,13 +19,7 @@ from rustrank.formatting import Table, TableResult, interval, number
 from rustrank.inputs.scalars import choice, share, text, threads, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.metrics.comparison import compare_values
-from rustrank.metrics.evaluation import (
-    Drawing,
-    Judging,
-    MetricValue,
-    first_value,
-    mean_and_interval,
-)
+from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, first_value, plain_value
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -95,7 +89,7 @@ class Distillation(TableResult):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         return {
-            "fidelity": mean_and_interval(self.fidelity),
+            "fidelity": plain_value(self.fidelity),
             "labels": None if self.against is None else self.against.to_dict(),
             "statements": self.statements,
         }

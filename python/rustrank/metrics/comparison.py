@@ -10,15 +10,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import ParamError, wrong_kind, wrong_value
-from rustrank.formatting import (
-    ResultMapping,
-    Table,
-    interval,
-    number,
-    p_statement,
-    p_value,
-    percent,
-)
+from rustrank.formatting import ResultMapping, Table, interval, number, p_text, p_value, percent
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import as_list
 from rustrank.inputs.vectors import as_labels, as_scores
@@ -113,7 +105,7 @@ class MetricComparison:
         return (
             f"{self.metric}: {verdict}: {number(self.difference, '+')} "
             f"[{number(self.interval[0], '+')}, {number(self.interval[1], '+')}], "
-            f"{p_statement(self.p_randomisation, '')}"
+            f"{p_text(self.p_randomisation, '')}"
         )
 
     def plot(self, ax: Any = None) -> Any:

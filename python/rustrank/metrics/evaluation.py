@@ -14,14 +14,14 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.errors import ParamError, ParamKindError, RustrankWarning, shown, wrong_kind
 from rustrank.formatting import ResultMapping, Table, count, interval, number
-from rustrank.inputs.queries import Queries, as_queries, as_query_weight
+from rustrank.inputs.queries import Queries, as_queries, as_query_weight, query_codes
 from rustrank.inputs.scalars import real, text, threads, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Evaluation", "MetricValue", "evaluate"]
+__all__ = ["Evaluation", "MetricValue", "err_relevance", "evaluate"]
 
 #: Tables compute intervals, which take a moment, up to this number of queries.
 _QUICK = 20_000
@@ -200,7 +200,7 @@ class Evaluation(ResultMapping[MetricValue]):
         """Return plain numbers: mean, interval, queries and skipped queries of each metric."""
         return {
             name: {
-                **mean_and_interval(value),
+                **plain_value(value),
                 "num_queries": value.num_queries,
                 "num_skipped": value.num_skipped,
             }
@@ -223,9 +223,7 @@ def first_value(evaluation: Evaluation) -> MetricValue:
     return next(iter(evaluation.values()))
 
 
-def mean_and_interval(
-    value: MetricValue, ends: tuple[float, float] | None = None
-) -> dict[str, Any]:
+def plain_value(value: MetricValue, ends: tuple[float, float] | None = None) -> dict[str, Any]:
     """Return a metric as plain numbers, with its own interval or another."""
     return {"mean": float(value), "interval": list(value.interval if ends is None else ends)}
 
@@ -394,3 +392,42 @@ def _gain(gain: Any) -> str | list[float]:
         gain = [gain[label] for label in range(len(gain))]
     table: list[float] = as_doubles(gain, "gain").tolist()
     return table
+
+
+def err_relevance(scores: Any, *, qid: Any = None, group: Any = None) -> NDArray[np.float64]:
+    """Turn the scores of a booster of ``objective="err_logistic"`` into probabilities of relevance.
+
+    With queries, they are normalised within each: with m the most probable doc's probability, a doc
+    of probability p counts as ``m * (1 + p - m)``, so that docs of little relevance differ less where
+    none is of much. Neither changes the order of a query's docs; both are for mixing rankers, and
+    for features of other rankers.
+
+    Parameters
+    ----------
+    scores : array-like of shape (num_docs,)
+        The scores.
+    qid, group : optional
+        The query of each row, or the number of rows of each query, as for `rustrank.Dataset`.
+
+    Examples
+    --------
+    >>> import rustrank as rr
+    >>> rr.err_relevance([0.0, 0.0]).tolist()
+    [0.5, 0.5]
+    >>> rr.err_relevance([0.0, -50.0], group=[2]).round(3).tolist()
+    [0.5, 0.25]
+    """
+    numbers = as_scores(scores, "scores")
+    # From the side where nothing overflows.
+    odds = np.exp(-np.abs(numbers))
+    relevance: NDArray[np.float64] = np.where(numbers < 0, odds, 1.0) / (1.0 + odds)
+    if qid is None and group is None:
+        return relevance
+    queries, ids = as_queries(qid, group, len(numbers))
+    codes = query_codes(queries)
+    check_length("scores", len(numbers), len(codes), "the rows of all groups")
+    most = np.zeros(len(ids))
+    np.maximum.at(most, codes, relevance)
+    top = most[codes]
+    normalised: NDArray[np.float64] = top * (1.0 + relevance - top)
+    return normalised

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.formatting import interval, number, p_statement, percent
+from rustrank.formatting import interval, number, p_text, percent
 from rustrank.plotting import style
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def plot_comparison(compared: MetricComparison, ax: Any = None) -> Any:
     axes.axhline(compared.difference, color=style.FIRST, linewidth=1.4, linestyle="--", label=label)
     axes.axhline(0, color=style.NEUTRAL, linewidth=0.8)
     axes.set_xlim(0.5, max(places[-1:], default=1) + 0.5)
-    axes.set_title(p_statement(compared.p_randomisation), fontsize="small", loc="right")
+    axes.set_title(p_text(compared.p_randomisation), fontsize="small", loc="right")
     y_label = f"{compared.metric} of {second} minus {first}"
     return style.finish(axes, "queries, the largest gain first", y_label, legend=1)
 

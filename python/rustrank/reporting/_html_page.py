@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rustrank._rustrank import __version__
-from rustrank.formatting import count, interval, number, p_statement, percent
+from rustrank.formatting import count, interval, number, p_text, percent
 from rustrank.reporting import _html as html
 from rustrank.reporting._html_cases import cases, extremes
 from rustrank.reporting._html_models import data, importance, learning, settings
@@ -80,7 +80,7 @@ def _summary(findings: Findings) -> html.Markup:
         sentences += [
             html.tag("strong", findings.best),
             f" against the baseline, {findings.baseline}: {number(one.difference, '+')}",
-            f"{_in_brackets(one.interval, '+')}, {p_statement(one.p_randomisation)}; better for ",
+            f"{_in_brackets(one.interval, '+')}, {p_text(one.p_randomisation)}; better for ",
             f"{count(one.wins, 'query', 'queries')}, worse for {one.losses:,}, the same for {one.ties:,}.",
         ]
     return html.tag("p", *sentences, class_="lead")

@@ -18,7 +18,7 @@ from rustrank.estimators.ranker import Ranker, option_record, options_record
 from rustrank.formatting import Table, TableResult, count, interval, number
 from rustrank.inputs.scalars import choice, flag, threads, whole
 from rustrank.metrics.comparison import compare_values, difference_cells
-from rustrank.metrics.evaluation import Drawing, MetricValue, height, mean_and_interval, mean_of
+from rustrank.metrics.evaluation import Drawing, MetricValue, height, mean_of, plain_value
 from rustrank.plotting.results import plot_tuning
 from rustrank.progress import progress_of_steps
 from rustrank.selection._trials import Records, TrialEvaluator
@@ -131,10 +131,9 @@ class Tuning(TableResult):
             "metric": self.metric,
             "best": self.best,
             "value": float(self.value),
-            "choosing": mean_and_interval(self.choosing),
+            "choosing": plain_value(self.choosing),
             "trials": [
-                {"setting": trial.setting, **mean_and_interval(trial.value)}
-                for trial in self.trials
+                {"setting": trial.setting, **plain_value(trial.value)} for trial in self.trials
             ],
         }
 
