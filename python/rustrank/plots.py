@@ -18,7 +18,6 @@ from rustrank.inputs.scalars import as_list, real, text, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 from rustrank.metrics.evaluation import Judging
 from rustrank.plotting import style
-from rustrank.plotting.beeswarm import draw_color_bar, draw_swarm
 from rustrank.plotting.tree_layout import PlacedNode, leaf_color, split_condition, tree_layout
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ __all__ = [
 _RESAMPLES = 2000
 #: The number of bins of a density.
 _BINS = 200
+#: The number of piles of points of a beeswarm.
+_PILES = 80
 #: The most labels with rows of their own.
 _LEVELS = 32
 #: Inches: a row of bars, a leaf's line, a level of a tree.
@@ -409,12 +410,50 @@ def plot_shap(
         # Ranks within queries are features that X does not have; categories have no order.
         is_known = feature < cells.shape[1]
         there = cells[:, feature] if is_known else np.full(len(values), np.nan)
-        draw_swarm(axes, values[:, feature], there, place, ramp)
+        _draw_swarm(axes, values[:, feature], there, place, ramp)
     axes.axvline(0, color=style.NEUTRAL, linewidth=0.8)
     style.name_rows(axes, np.arange(len(order)), (booster.feature_names[at] for at in order[::-1]))
     axes.set_ylim(-0.7, len(order) - 0.3)
-    draw_color_bar(axes, ramp)
+    _draw_color_bar(axes, ramp)
     return style.finish(axes, "SHAP value: what the feature adds to the score", grid="x")
+
+
+def _draw_swarm(axes: Any, values: Floats, cells: Floats, place: int, ramp: Any) -> None:
+    """Draw a row of points, one for each value, stacked around the middle where they are frequent."""
+    low, high = values.min(), values.max()
+    bins = np.minimum(((values - low) / ((high - low) or 1) * _PILES).astype(int), _PILES - 1)
+    order = np.argsort(bins, kind="stable")
+    sizes = np.bincount(bins, minlength=_PILES)
+    within = np.arange(len(values)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    # 0, 1, -1, 2, -2 ... steps from the middle, all within the row.
+    steps = np.where(within % 2, -(within + 1) // 2, within // 2)
+    heights = np.empty(len(values))
+    heights[order] = place + 0.8 * steps / max(sizes.max(), 12)
+    known = ~np.isnan(cells)
+    ranks = np.sort(cells[known])
+    if known.any():
+        sides = [np.searchsorted(ranks, cells[known], side) for side in ("left", "right")]
+        colors = ramp((sides[0] + sides[1]) / 2 / len(ranks))
+        axes.scatter(values[known], heights[known], c=colors, s=7, linewidth=0, rasterized=True)
+    axes.scatter(
+        values[~known],
+        heights[~known],
+        s=7,
+        facecolor="none",
+        edgecolor=style.NEUTRAL,
+        linewidth=0.6,
+        rasterized=True,
+    )
+
+
+def _draw_color_bar(axes: Any, ramp: Any) -> None:
+    """Draw the bar that explains the colours."""
+    from matplotlib.cm import ScalarMappable
+
+    bar = axes.figure.colorbar(ScalarMappable(cmap=ramp), ax=axes, ticks=[0, 1], aspect=30)
+    bar.ax.set_yticklabels(["low", "high"])
+    bar.set_label("value of the feature", labelpad=-8)
+    bar.outline.set_visible(False)
 
 
 def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any:

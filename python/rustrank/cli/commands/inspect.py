@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank.cli.parsing import READING, reading_of
 from rustrank.cli.streams import PIPE, path_of, print_result
+from rustrank.formatting import count, size, text_table
 
 if TYPE_CHECKING:
     import argparse
 
     from rustrank.cli.parsing import Parser
+    from rustrank.model.booster import Booster
 
 _EPILOG = """\
 FILE is LETOR or SVMlight text, plain or gzip, or a model of rustrank, LightGBM, XGBoost or CatBoost.
@@ -28,6 +31,25 @@ examples:
 _DATA = 65
 #: What model files of all libraries start with; no line of data does.
 _STARTS = (b"rustrank model", b"tree", b"{")
+#: The longest bar, in characters.
+_BAR = 40
+#: Labels that are counted one by one.
+_LABELS = 32
+#: Features that are named one by one.
+_NAMED = 8
+
+#: Features that are shown without ``--features``.
+_SHOWN = 10
+#: Parameters that say what a model is; the others stand in the JSON.
+_TELLING = ("objective", "objective_metric", "learning_rate", "num_leaves", "tree_shape", "seed")
+
+#: A finding about the file as a whole.
+_NO_FEATURES = {
+    "line": None,
+    "column": None,
+    "code": "features",
+    "message": "no line has a feature: expected index:value after the qid",
+}
 
 
 def register(parser: Parser) -> None:
@@ -50,22 +72,180 @@ def _is_model(name: str) -> bool:
 
 
 def _model(options: argparse.Namespace) -> int:
-    from rustrank.cli.inspection import facts_of, model_inspection
     from rustrank.model.booster import Booster
 
-    facts = facts_of(Booster.load(options.file), Path(options.file).stat().st_size)
-    text = model_inspection(options.file, facts, options.features)
+    facts = _facts_of(Booster.load(options.file), Path(options.file).stat().st_size)
+    text = _model_text(options.file, facts, options.features)
     return print_result(options, {"model": options.file, **facts}, text)
 
 
 def _data(options: argparse.Namespace) -> int:
-    from rustrank.cli.inspection import NO_FEATURES, data_inspection
     from rustrank.data.dataset_building import LetorOptions
 
     how = LetorOptions(**reading_of(options))
     summary = _rustrank.inspect_letor(path_of(options.file), how)
     if summary["rows"] and not summary["features"]:
-        summary["findings"].append(NO_FEATURES)
-    text = data_inspection(options.file, summary, options.features)
+        summary["findings"].append(_NO_FEATURES)
+    text = _data_text(options.file, summary, options.features)
     print_result(options, {"data": options.file, **summary}, text)
     return 0 if summary["rows"] and not summary["findings"] else _DATA
+
+
+def _data_text(path: str, summary: dict[str, Any], with_features: bool) -> str:
+    """Return the summary of a data file as text."""
+    if with_features:
+        return _feature_table(summary)
+    parts = [f"{path}: no docs"]
+    if summary["rows"]:
+        docs, queries = count(summary["rows"], "doc"), count(summary["queries"], "query", "queries")
+        features, text = count(len(summary["features"]), "feature"), size(summary["bytes"])
+        head = f"{path}: {docs} in {queries}, {features}, {text} of text"
+        parts = [head, _labels(summary), _facts(summary)]
+    if summary["findings"]:
+        parts.append(_findings(path, summary))
+    return "\n\n".join(parts)
+
+
+def _labels(summary: dict[str, Any]) -> str:
+    labels = [label for label, _ in summary["labels"]]
+    if len(labels) > _LABELS:
+        return f"{len(labels):,} labels from {labels[0]:g} to {labels[-1]:g}"
+    bar = "█" if _can_print("█") else "#"
+    most = max(count for _, count in summary["labels"])
+    rows = [
+        [f"{label:g}", f"{count:,}", f"{100 * count / summary['rows']:.1f}%"]
+        for label, count in summary["labels"]
+    ]
+    table = text_table(["label", "docs", "share"], rows).split("\n")
+    bars = [bar * max(1, round(_BAR * count / most)) for _, count in summary["labels"]]
+    return "\n".join(
+        f"{line}  {bar}".rstrip() for line, bar in zip(table, ["", *bars], strict=True)
+    )
+
+
+def _can_print(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _facts(summary: dict[str, Any]) -> str:
+    features = summary["features"]
+    constant = [str(one["index"]) for one in features if one["constant"]]
+    missing = [
+        f"{one['index']} ({100 * one['missing'] / summary['rows']:.1f}%)"
+        for one in features
+        if one["missing"]
+    ]
+    sizes = "{min_docs:,} to {max_docs:,}, median {median_docs:,}"
+    dull = "{queries_without_relevant:,} without a relevant doc, {queries_with_one_label:,} with one label only"
+    facts = [
+        ("docs a query", sizes.format(**summary)),
+        ("queries", dull.format(**summary)),
+        ("repeated rows", f"{summary['repeated_rows']:,}"),
+        ("constant features", _some(constant)),
+        ("missing values in", _some(missing)),
+    ]
+    if features:
+        facts.insert(0, ("features", f"{features[0]['index']} to {features[-1]['index']}"))
+    if not summary["sorted_by_qid"]:
+        facts.append(("order", "the docs of a query do not stand together"))
+    return text_table(facts[0], facts[1:], left=2)
+
+
+def _some(names: list[str]) -> str:
+    """Return the first names, and the number of the others."""
+    if not names:
+        return "none"
+    more = len(names) - _NAMED
+    shown = ", ".join(names[:_NAMED])
+    return f"{len(names):,}: {shown}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def _findings(path: str, summary: dict[str, Any]) -> str:
+    bad = summary["bad_lines"]
+    head = f"{count(bad, 'line')} cannot be read" if bad else "the file cannot be loaded"
+    lines = [head + ":"]
+    for finding in summary["findings"]:
+        place = "" if finding["line"] is None else f":{finding['line']}:{finding['column']}"
+        message = finding["message"].replace(f" (line {place[1:]})", "")
+        lines.append(f"  {path}{place}: {message}")
+    if bad > len(summary["findings"]):
+        lines.append("  ...")
+    return "\n".join(lines)
+
+
+def _feature_table(summary: dict[str, Any]) -> str:
+    formats = ("{index}", "{rows:,}", "{missing:,}", "{min:.6g}", "{max:.6g}")
+    rows = [
+        [*(one.format(**feature) for one in formats), "constant" if feature["constant"] else ""]
+        for feature in summary["features"]
+    ]
+    return text_table(["feature", "docs", "missing", "min", "max", ""], rows)
+
+
+def _facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
+    """Return the facts about a model as plain values."""
+    import numpy as np
+
+    reduction = booster.feature_importance("reduction")
+    splits = booster.feature_importance("count")
+    # Those that matter most first; of equals, the first.
+    order = np.lexsort((np.arange(len(splits)), -splits, -reduction))
+    names = booster.feature_names
+    return {
+        "what": repr(booster).strip("<>").removeprefix("Booster: "),
+        "bytes": num_bytes,
+        "num_trees": booster.num_trees,
+        "num_rounds": booster.num_rounds,
+        "num_features": booster.num_features,
+        "num_raw_features": booster.num_raw_features,
+        "num_used_features": int(np.count_nonzero(splits)),
+        "query_ranks": booster.query_ranks,
+        "intercept": booster._core.intercept,
+        "classes": None if booster.classes is None else booster.classes.tolist(),
+        "params": booster.params,
+        "features": [
+            {"name": names[at], "reduction": float(reduction[at]), "splits": int(splits[at])}
+            for at in order.tolist()
+        ],
+    }
+
+
+def _model_text(path: str, facts: dict[str, Any], with_features: bool) -> str:
+    """Return the facts about a model as text."""
+    if with_features:
+        return _model_features(facts["features"], facts)
+    parts = [f"{path}: {facts['what']}, {size(facts['bytes'])}", _model_facts(facts)]
+    used = [one for one in facts["features"] if one["splits"]]
+    if used:
+        table = _model_features(used[:_SHOWN], facts)
+        more = len(used) - _SHOWN
+        parts.append(table + (f"\nand {more:,} more, see --features" if more > 0 else ""))
+    return "\n\n".join(parts)
+
+
+def _model_facts(facts: dict[str, Any]) -> str:
+    facts_shown = [("intercept", f"{facts['intercept']:g}")]
+    if facts["num_trees"]:
+        used, whole = facts["num_used_features"], count(facts["num_features"], "feature")
+        facts_shown.append(("in splits", f"{used:,} of {whole}"))
+    if facts["query_ranks"]:
+        facts_shown.append(
+            ("ranks", f"within queries, beside {facts['num_raw_features']:,} raw values")
+        )
+    if facts["classes"] is not None:
+        facts_shown.append(("classes", ", ".join(f"{label:g}" for label in facts["classes"])))
+    facts_shown += [(name, facts["params"][name]) for name in _TELLING if name in facts["params"]]
+    return text_table(facts_shown[0], facts_shown[1:], left=2)
+
+
+def _model_features(shown: list[dict[str, Any]], facts: dict[str, Any]) -> str:
+    whole = sum(one["reduction"] for one in facts["features"])
+    rows = []
+    for one in shown:
+        share = f"{100 * one['reduction'] / whole:.1f}%" if whole else "-"
+        rows.append([one["name"], f"{one['reduction']:.6g}", share, f"{one['splits']:,}"])
+    return text_table(["feature", "reduction", "share", "splits"], rows)
