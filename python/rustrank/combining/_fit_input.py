@@ -13,7 +13,7 @@ from rustrank.data.dataset import Dataset
 from rustrank.data.scored_rows import ScoredRows, judged_rows
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, wrong_kind, wrong_value
 from rustrank.inputs.scalars import flag, named, real, text, whole
-from rustrank.inputs.vectors import as_scores, check_length
+from rustrank.inputs.vectors import as_scores, check_length, first_true
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -151,9 +151,8 @@ def _scores(
     else:
         scores = as_scores(ranker, f"scores of {name}")
     check_length(f"scores of {name}", len(scores), num_docs, "rows")
-    wrong = np.flatnonzero(~np.isfinite(scores))
-    if len(wrong):
-        row = int(wrong[0])
+    row = first_true(~np.isfinite(scores))
+    if row is not None:
         message = (
             f"scores of {name}, row {row}: got {float(scores[row])!r}, expected a finite number; "
             "give docs that a ranker did not retrieve a score just below its lowest"

@@ -31,15 +31,6 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float64]
 
-#: The methods of `Combiner` that can be named.
-METHODS = (
-    "best_first",
-    "coordinate",
-    "lambdarank",
-    "lambdarank_net",
-    "most_different_first",
-    "powell",
-)
 #: The combinations that are tried by default.
 DEFAULTS: dict[str, Any] = {
     "average": "average",
@@ -50,6 +41,8 @@ DEFAULTS: dict[str, Any] = {
     "linear LambdaRank": "lambdarank",
     "two-layer LambdaRank": "lambdarank_net",
 }
+#: All that can be named: averages, forward selection, and methods of `Combiner`.
+METHODS = (*DEFAULTS.values(), "powell")
 #: The most steps of forward selection; a member may be added more than once.
 _MOST_STEPS = 50
 
@@ -116,7 +109,7 @@ class CombinationMethod:
         """Check a combination as the caller gives it."""
         what = f"combination {name!r}"
         if isinstance(given, str):
-            choice(what, given, ("average", "forward", *METHODS), "combinations")
+            choice(what, given, METHODS, "combinations")
         elif isinstance(given, Mapping):
             for one in given:
                 choice(what, one, members, "combinations", "some of")

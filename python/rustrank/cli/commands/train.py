@@ -41,16 +41,7 @@ train.toml, or the same as JSON:
 """
 
 #: Parameters of `train` that are no options of the command, or not by that name.
-_OTHERWISE = (
-    "dataset",
-    "valid",
-    "callbacks",
-    "progress",
-    "num_threads",
-    "preferences",
-    "resume",
-    "unknown",
-)
+_OTHERWISE = ("valid", "callbacks", "progress", "num_threads", "preferences", "resume")
 #: What text is read as, where the kind of the parameter does not say it.
 _KINDS = {"early_stopping": "int"}
 
