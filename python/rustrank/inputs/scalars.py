@@ -10,8 +10,6 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rustrank.errors import (
     ParamError,
     ParamKindError,
@@ -109,6 +107,8 @@ def named(
     name: str, value: Any, numbered: str, expected: str, code: str | None = None
 ) -> dict[str, Any]:
     """Take several things by name: a mapping from names, or a sequence, which is numbered."""
+    import numpy as np  # The shell's completion does not wait for it.
+
     if isinstance(value, Mapping):
         return {text(name, key): one for key, one in value.items()}
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes)):
