@@ -57,6 +57,17 @@ def test_no_mixture_of_a_grid_is_better(two: Two) -> None:
     assert best.value >= max(best.alone.values())
 
 
+def test_a_mean_over_cuts_is_combined_exactly(two: Two) -> None:
+    name = "ndcg@1..10"
+    best = rr.Combiner(name).fit([two.a, two.b], two.y, qid=two.qid)
+    for alpha in np.linspace(0, 1, 101):
+        mixed = (1 - alpha) * two.a + alpha * two.b
+        value = rr.evaluate(mixed, two.y, qid=two.qid, metrics=name)[name]
+        assert value <= best.value + 1e-12
+    mixed = (1 - best.alpha) * two.a + best.alpha * two.b
+    assert rr.evaluate(mixed, two.y, qid=two.qid, metrics=name)[name] == pytest.approx(best.value)
+
+
 @pytest.mark.parametrize("metric", ["ndcg@10", "err@5", "map", "mrr", "pairwise"])
 @pytest.mark.parametrize("method", ["sweep", "coordinate", "best_first", "average"])
 def test_the_value_is_what_evaluate_says(two: Two, metric: str, method: str) -> None:
