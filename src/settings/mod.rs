@@ -18,7 +18,7 @@ use crate::tree::{CategoryOptions, GrowOptions};
 
 pub use loss::{LabelOptions, LossName, LossOptions, PairScale, PairsTo};
 pub use presets::Preset;
-pub use rounds::{KnownNames, SamplingOptions, SamplingRule, StepKind, StepOptions};
+pub use rounds::{KnownNames, SamplingOptions, SamplingRule, StepKind, StepOptions, StepTiesKind};
 pub use run::{LimitOptions, OnLoss, RunOptions, WorkerOptions};
 
 parameter_groups! {
@@ -54,7 +54,7 @@ impl TrainOptions {
     pub fn params(&self, names: &KnownNames<'_>) -> Result<BoostingParams> {
         let mut params = self.boosting.clone();
         params.doc_sampling = self.sampling.sampling(params.docs_per_tree)?;
-        params.step = self.step.step(&self.labels, names)?;
+        params.step = self.step.step(&self.labels, names, self.tree.seed)?;
         params.dropout = (self.dropout.rate != 0.0).then(|| self.dropout.clone());
         params.grow = self.tree.clone();
         params.grow.random_decay = params.learning_rate;

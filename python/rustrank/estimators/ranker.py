@@ -22,7 +22,7 @@ from rustrank.model.booster import Booster
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.schema import (
     OF_ESTIMATORS,
-    PRESETS,
+    changed_defaults,
     RENAMED,
     as_named,
     checked,
@@ -81,8 +81,7 @@ class Ranker(ABC):
 
     def _preset(self) -> Mapping[str, Any]:
         """Return what options are that were not given, if not their defaults."""
-        name = vars(self).get("preset")
-        values = PRESETS.get(name, {}) if isinstance(name, str) else {}
+        values = changed_defaults(vars(self))
         return {OF_ESTIMATORS.get(one, one): value for one, value in values.items()}
 
     def _checked(self, **more: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What bounds the use of features, by name or number: directions, interactions and weights."""
+"""What is said of single features, by name or number: directions, interactions, weights and ties."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ class Limits:
         #: Whether scores may rise with a feature, or fall.
         self.monotone = [(feature, way > 0) for feature, way in directions.items() if way]
         self.interactions = list(self._groups(options["interactions"]))
+        tie_feature = options["step_tie_feature"]
+        #: What ranks docs with equal scores in exact steps.
+        self.tie_feature = (
+            None if tie_feature is None else self._number("step_tie_feature", tie_feature)
+        )
         self.feature_weight = [pair for pair in weights.items() if pair[1] != 1.0]
 
     def _values(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from rustrank.errors import (
     DataError,
     ParamError,
     ParamKindError,
+    RustrankWarning,
     UnknownNameError,
     shown,
     wrong_kind,
@@ -202,12 +204,23 @@ class Plan:
             self.function = Loss(objective, dataset.query_ids)
             del self.params["objective"]
         self.limits = Limits(options, dataset)
+        _warn_of_shrunk_steps(options)
         self.preferences = preferences_of(options["preferences"], objective, augment)
         rule = options["early_stopping"]
         self.patience = None if rule is None else Patience(rule, list(valid), self.metrics)
         sets = {"the training set": dataset, **valid}
         self.base, self.is_scored = _base(options["base"], sets)
         self.checkpoint = checkpoint
+
+
+def _warn_of_shrunk_steps(options: Mapping[str, Any]) -> None:
+    rate = options["learning_rate"]
+    if options["step"] == "exact" and rate != 1:
+        message = (
+            f"step='exact' with learning_rate={rate:g}: every exact step is multiplied by it, so that "
+            "the model learns slowly; leave learning_rate out, and it is 1"
+        )
+        warnings.warn(message, RustrankWarning, stacklevel=5)
 
 
 def train_options(given: Mapping[str, Any]) -> dict[str, Any]:

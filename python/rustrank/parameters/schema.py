@@ -107,18 +107,28 @@ TRAININGS: dict[str, dict[str, Parameter]] = {
 }
 #: Parameters of `rustrank.train` that go together, by the name of the preset.
 PRESETS: dict[str, dict[str, Any]] = dict(_SCHEMA["presets"])
+#: Defaults of other parameters that a value of ``step`` changes, by that value.
+_STEPS: dict[str, dict[str, Any]] = dict(_SCHEMA["steps"])
 OBJECTIVES = TRAININGS["train"]["objective"].choices
 
 
 def with_preset(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given and, for parameters that were not, the values of the preset."""
+    """Return what was given and, for parameters that were not, what the preset and the step say."""
     name = given.get("preset")
-    if name is None:
-        return dict(given)
-    if name not in PRESETS:
+    if name is not None and name not in PRESETS:
         message = f"preset: got {shown(name)}, expected one of {', '.join(PRESETS)}"
         raise UnknownNameError(message, code="preset")
-    return {**PRESETS[name], **given}
+    return {**changed_defaults(given), **given}
+
+
+def changed_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults that are others because of the preset and the step that were given."""
+    preset, step = (value if isinstance(value, str) else "" for value in map(given.get, _CHANGING))
+    return {**PRESETS.get(preset, {}), **_STEPS.get(step, {})}
+
+
+#: The parameters whose values change the defaults of others.
+_CHANGING = ("preset", "step")
 
 
 def checked(training: str, given: Mapping[str, Any]) -> dict[str, Any]:
