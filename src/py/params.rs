@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::schema::{ParamKind, ParamValue, Parameter, Parameters};
 use crate::settings::{
-    FeatureTrainOptions, NetTrainOptions, Preset, RefitTrainOptions, StepKind, TrainOptions,
+    FeatureTrainOptions, NetPreset, NetTrainOptions, Preset, RefitTrainOptions, StepKind,
+    TrainOptions,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
@@ -107,6 +108,10 @@ pub(super) fn schema() -> PyResult<String> {
             ("refit", RefitTrainOptions::schema()),
         ]),
         presets: Preset::ALL.iter().map(|one| (one.name(), defaults(one.values()))).collect(),
+        net_presets: NetPreset::ALL
+            .iter()
+            .map(|one| (one.name(), defaults(one.values())))
+            .collect(),
         steps: StepKind::ALL.iter().map(|one| (one.name(), defaults(one.values()))).collect(),
     };
     Ok(serde_json::to_string(&all).map_err(|error| Error::internal(error.to_string()))?)
@@ -119,5 +124,6 @@ type Defaults = BTreeMap<&'static str, ParamValue>;
 struct Schema {
     trainings: BTreeMap<&'static str, Vec<Parameter>>,
     presets: Vec<(&'static str, Defaults)>,
+    net_presets: Vec<(&'static str, Defaults)>,
     steps: Vec<(&'static str, Defaults)>,
 }

@@ -107,6 +107,11 @@ TRAININGS: dict[str, dict[str, Parameter]] = {
 }
 #: Parameters of `rustrank.train` that go together, by the name of the preset.
 PRESETS: dict[str, dict[str, Any]] = dict(_SCHEMA["presets"])
+#: The same of nets.
+NET_PRESETS: dict[str, dict[str, Any]] = {
+    name: {option: _frozen(value) for option, value in values.items()}
+    for name, values in _SCHEMA["net_presets"]
+}
 #: Defaults of other parameters that a value of ``step`` changes, by that value.
 _STEPS: dict[str, dict[str, Any]] = dict(_SCHEMA["steps"])
 OBJECTIVES = TRAININGS["train"]["objective"].choices
@@ -124,7 +129,8 @@ def with_preset(given: Mapping[str, Any]) -> dict[str, Any]:
 def changed_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the defaults that are others because of the preset and the step that were given."""
     preset, step = (value if isinstance(value, str) else "" for value in map(given.get, _CHANGING))
-    return {**PRESETS.get(preset, {}), **_STEPS.get(step, {})}
+    presets = {**PRESETS, **NET_PRESETS}
+    return {**presets.get(preset, {}), **_STEPS.get(step, {})}
 
 
 #: The parameters whose values change the defaults of others.
