@@ -164,6 +164,7 @@ def test_the_ensemble_prints_three_tables_beside_the_papers(tmp_path: Path) -> N
         assert f"Table {number}: " in said
     assert "| 0.4657 |" in said, "the paper's ensemble"
     assert "M12: MART, normalised within queries" in said
+    assert "| models 2 and 4 of table 1 |" in said
     found = held(said)
     assert len(found) == 9
     best = [claim for claim in found if claim.startswith("the average beats the member that is")]
@@ -178,6 +179,6 @@ def test_the_ensemble_reads_real_folds(tmp_path: Path) -> None:
     for part in range(5):
         docs = rr.datasets.make_polynomial(20, 8, 6, seed=1, first_query=20 * part)
         docs.to_letor(folder / f"part{part + 1}.txt")
-    said = run("ensemble.py", "--scale", "tiny", "--data", folder)
+    said = run("ensemble.py", "--scale", "tiny", "--data", folder, "--defaults")
     assert "## web: 100 test queries" in said
     assert said.count("web, fold ") == 5

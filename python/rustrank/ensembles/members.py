@@ -8,7 +8,7 @@ from typing import Any
 
 from rustrank.combining.combiner import Combiner
 from rustrank.ensembles._weighting import DEFAULTS
-from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind
+from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind, wrong_value
 from rustrank.estimators.lambdamart import MART, XENDCGMART, LambdaMART
 from rustrank.estimators.nets import LambdaRank
 from rustrank.estimators.ranker import Ranker
@@ -145,7 +145,7 @@ def yahoo2010(
         "min_leaf_docs": min_leaf_docs,
     }
     # These features are the same for all documents of a query.
-    stacked = {"stack": ("M11", "M12"), "derive": _DERIVED[choice("derived", derived, _DERIVED)]}
+    stacked = {"stack": ("M11", "M12"), "derive": _derived(derived)}
     table: dict[str, tuple[Member, str]] = {}
     for first, metric, called in ((1, "err", "ERR"), (5, ndcg, "NDCG")):
         variants: tuple[tuple[dict[str, Any], str], ...] = (
@@ -178,6 +178,12 @@ _DERIVED: dict[int, Sequence[str | tuple[str, str]]] = {
     4: (("M11", "max"), ("M11", "mean"), ("M12", "max"), ("M12", "top3")),
     6: ("max", "mean", "top3"),
 }
+
+
+def _derived(number: int) -> Sequence[str | tuple[str, str]]:
+    if number not in _DERIVED:
+        raise wrong_value("derived", number, "4 or 6")
+    return _DERIVED[number]
 
 
 def _recipe_of(

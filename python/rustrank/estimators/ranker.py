@@ -22,9 +22,9 @@ from rustrank.model.booster import Booster
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.schema import (
     OF_ESTIMATORS,
-    changed_defaults,
     RENAMED,
     as_named,
+    changed_defaults,
     checked,
     signature_of,
 )
