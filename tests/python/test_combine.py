@@ -452,3 +452,41 @@ def test_lambdarank_learns_weights_or_a_net(two: Two) -> None:
     for name in ("weights", "booster"):
         with pytest.raises(rr.RustrankError, match=f"there is no {name}: the combination is a net"):
             getattr(net, name)
+
+
+def test_an_exact_step_has_a_rate_of_1_and_three_ways_of_ties(
+    boosters: tuple[Any, Any, Any, Any],
+) -> None:
+    _, X, y, qid = boosters
+    train = rr.Dataset(X, y, qid=qid, feature_names=[f"f{at}" for at in range(X.shape[1])])
+    options: dict[str, Any] = {"num_trees": 4, "num_leaves": 8, "step": "exact"}
+    exact = rr.train(train, **options)
+    assert exact == rr.train(train, learning_rate=1.0, **options)
+    assert rr.LambdaMART(step="exact").learning_rate == 1.0
+    # The preset's rate is that of Newton steps; what the caller gives wins over both.
+    assert rr.LambdaMART(step="exact", preset="wu2008").learning_rate == 1.0
+    assert rr.LambdaMART(step="exact", preset="wu2008", learning_rate=0.5).learning_rate == 0.5
+    with pytest.warns(rr.RustrankWarning, match="step='exact' with learning_rate=0.1"):
+        shrunk = rr.train(train, learning_rate=0.1, **options)
+    assert shrunk != exact
+    made = {exact.to_text()}
+    for ties in (
+        {"step_ties": "jitter"},
+        {"step_ties": "jitter", "seed": 1},
+        {"step_ties": "feature", "step_tie_feature": "f2"},
+    ):
+        one = rr.train(train, **options, **ties)
+        order = np.random.default_rng(0).permutation(len(y))
+        names = train.feature_names
+        shuffled = rr.Dataset(X[order], y[order], qid=qid[order], feature_names=names)
+        assert rr.train(shuffled, num_threads=2, **options, **ties) == one
+        made.add(one.to_text())
+    assert len(made) == 4
+    assert rr.train(train, **options, step_ties="feature", step_tie_feature=2) == one
+    for wrong, said in [
+        ({"step_ties": "feature"}, "step_ties='feature' needs a feature"),
+        ({"step_ties": "feature", "step_tie_feature": "f99"}, "there is no feature 'f99'"),
+        ({"step_ties": "luck"}, 'step_ties is not known: got "luck"'),
+    ]:
+        with pytest.raises(rr.ParamError, match=said):
+            rr.train(train, **options, **wrong)

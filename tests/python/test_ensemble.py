@@ -374,8 +374,11 @@ def test_features_are_derived_of_named_members(docs: Ranking) -> None:
         "c": rr.Member(trees, 1, stack=("a", "b"), derive=(("b", "max"), "mean", ("a", "top3"))),
     }
     found = rr.ensemble(members, docs, folds=3, progress=False)
-    names = found.members["c"].booster.to_text()
-    assert found.members["c"].booster.num_raw_features == docs.X.shape[1], names
+    assert members["c"].derived == [(1, "max"), "mean", (0, "top3")]
+    again = rr.Booster.from_text(found.booster.to_text())
+    np.testing.assert_array_equal(
+        again.score(docs.X, qid=docs.qid), found.booster.score(docs.X, qid=docs.qid)
+    )
     wrong = {**members, "c": rr.Member(trees, 1, stack=("a",), derive=(("b", "max"),))}
     with pytest.raises(rr.ParamError, match="derive of member 'c': got 'b', expected some of a"):
         rr.ensemble(wrong, docs, folds=3, progress=False)

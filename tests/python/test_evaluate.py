@@ -360,7 +360,7 @@ def test_unretrieved_docs_have_no_rank() -> None:
         ({"metrics": "ndcg@0"}, "metric.cut", "whole number from 1"),
         ({"metrics": []}, "metric.name", "metrics is empty"),
         ({"ties": "row"}, "metric.ties", "did you mean rows?"),
-        ({"empty": "nan"}, "metric.empty", "skip, zero, one"),
+        ({"empty": "nan"}, "metric.empty", "skip-one-label, zero, one"),
         ({"gain": "exp"}, "metric.gain", "exp2"),
         ({"gain": []}, "metric.gain", "empty"),
         ({"gain": [1, 0]}, "metric.gain", "gain[1]"),
