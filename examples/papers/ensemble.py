@@ -60,7 +60,7 @@ class Scale:
 
 SCALES = {
     "tiny": Scale(60, 40, 12, 2, 10, 4, 0.2, 5, 10, 3, 1, 2, 4),
-    "small": Scale(400, 200, 24, 3, 150, 15, 0.07, 20, 40, 5, 3, 20, 16),
+    "small": Scale(400, 200, 24, 3, 150, 15, 0.07, 20, 40, 5, 3, 100, 16),
     # Sections 2 and 4.2: 19,944 queries of 24 docs, six tenths of them to fit to; 3000 rounds.
     "paper": Scale(11_966, 3_989, 24, 1, 3000, 110, 0.05, 20, 200, 10, 10, 500, 25),
 }

@@ -164,7 +164,7 @@ def test_the_ensemble_prints_three_tables_beside_the_papers(tmp_path: Path) -> N
         assert f"Table {number}: " in said
     assert "| 0.4657 |" in said, "the paper's ensemble"
     assert "M12: MART, normalised within queries" in said
-    assert "| models 2 and 4 of table 1 |" in said
+    assert "models 2 and 4 of table 1" in said
     found = held(said)
     assert len(found) == 9
     best = [claim for claim in found if claim.startswith("the average beats the member that is")]
