@@ -29,6 +29,7 @@ def test_adaptation_prints_tables_beside_the_papers(tmp_path: Path) -> None:
     assert "| 0.5042 | 0.5449 | 0.5951 | 0.5623 |" in said, "the paper's LambdaSMART, closed"
     assert "| 4W-Interp. |" in said
     assert "λ-SMART is the best, closed: **" in said
+    assert "2 leaves beat LambdaBoost, closed, without randomness: **" in said
     assert (tmp_path / "figure4.png").stat().st_size > 1000
 
 
