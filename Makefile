@@ -22,6 +22,8 @@ develop = @echo "building the extension into $(1) ..."; \
 	$(1)/bin/maturin develop --release --quiet --group $(2) 2>&1) || { echo "$$said" >&2; exit 1; }
 PIP_FLAGS := --disable-pip-version-check --no-input --quiet
 SIZE ?= 1.0
+# Of examples/papers.
+SCALE ?= small
 SOURCE ?= web
 # More of what benches/compare.py takes, as in ARGS='--shapes web --threads 1'.
 ARGS ?=
@@ -118,6 +120,14 @@ check: test ## the same
 demo: build ## a tour on artificial data; writes demo/index.html
 	$(BIN)/python examples/demo.py demo
 
+.PHONY: papers
+papers: build ## the tables and figures of the papers, small, into papers/ (SCALE=tiny|small|paper)
+	@mkdir -p papers
+	@for path in examples/papers/*.py; do \
+	  name=$$(basename $$path .py); echo "papers/$$name.txt"; \
+	  $(BIN)/python $$path --scale $(SCALE) > papers/$$name.txt || exit 1; \
+	done
+
 .PHONY: bench
 bench: tools-cargo ## benches of the kernels
 	cargo bench
@@ -159,5 +169,5 @@ golden-results: build ## write the table of our own results again (ARGS='--note 
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(VENV) $(PEERS) $(OPENMPI) target demo dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(OPENMPI) target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f python/rustrank/*.so

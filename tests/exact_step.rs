@@ -5,7 +5,7 @@
 use rustrank::binning::BinOptions;
 use rustrank::boosting::{
     BaseModel, BoostingParams, BoostingTrainer, EvaluationMetric, EvaluationSet, ExactStep,
-    ReweighOptions, StepRule, TrainingLoss, TrainingPlan, merged, reweigh, score_dataset,
+    ReweighOptions, StepRule, StepTies, TrainingLoss, TrainingPlan, merged, reweigh, score_dataset,
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
 use rustrank::model::Model;
@@ -92,8 +92,13 @@ fn value_of(scores: &[f64], data: &Dataset) -> f64 {
 /// Multiples are judged a little beside: what ties right at one may be worth more in expectation than
 /// either order, and a step is chosen among open intervals. Docs do cross at twice the middle of an interval
 /// that begins at 0.
-fn no_multiple_is_better(set: Option<usize>, data: &Arc<Dataset>, judge: &Arc<Dataset>) {
-    let step = StepRule::Exact(ExactStep { set, from: 1e-9, ..ExactStep::new(metric()) });
+fn no_multiple_is_better(
+    set: Option<usize>,
+    ties: StepTies,
+    data: &Arc<Dataset>,
+    judge: &Arc<Dataset>,
+) {
+    let step = StepRule::Exact(ExactStep { set, ties, from: 1e-9, ..ExactStep::new(metric()) });
     let mut plan = plan(step, set.map(|_| judge));
     plan.params.learning_rate = 1.0;
     let trainer = trained(data, plan);
@@ -105,8 +110,8 @@ fn no_multiple_is_better(set: Option<usize>, data: &Arc<Dataset>, judge: &Arc<Da
         let rest = score_dataset(&before, judge, &never).unwrap();
         let own = score_dataset(&tree, judge, &never).unwrap();
         let at = |factor: f64| {
-            let mixed: Vec<f64> = rest.iter().zip(&own).map(|(r, o)| r + factor * o).collect();
-            value_of(&mixed, judge)
+            let scores = untied(ties, [&rest, &own], factor, judge);
+            value_of(&scores, judge)
         };
         let taken = at(1.0);
         let beaten = (1..=400).map(|at| f64::from(at) / 100.0).filter(|&factor| {
@@ -121,12 +126,55 @@ fn no_multiple_is_better(set: Option<usize>, data: &Arc<Dataset>, judge: &Arc<Da
     assert!(moved > 0, "some multiple is worse");
 }
 
+/// Scores that rank the docs of each query as `rest + factor * tree`, and those that tie in it as
+/// `ties` says.
+fn untied(ties: StepTies, parts: [&[f64]; 2], factor: f64, judge: &Dataset) -> Vec<f64> {
+    let mixed: Vec<f64> = parts[0].iter().zip(parts[1]).map(|(r, t)| r + factor * t).collect();
+    match ties {
+        StepTies::Expected => mixed,
+        StepTies::Jitter(_) => unreachable!("it depends on the bits of the outputs"),
+        StepTies::Feature(feature) => {
+            let location = judge.binning().layout().locations()[feature].unwrap();
+            let bin = |doc: usize| judge.matrix().code(doc, location);
+            let above = |doc: usize, other: usize| match mixed[doc] - mixed[other] {
+                gap if gap.abs() < 1e-9 => bin(doc) > bin(other),
+                gap => gap > 0.0,
+            };
+            let better = |doc: usize| {
+                let docs = judge.queries().range(judge.queries().of_doc(doc));
+                docs.filter(|&other| above(doc, other)).count() as f64
+            };
+            (0..mixed.len()).map(better).collect()
+        }
+    }
+}
+
+#[test]
+fn exact_steps_rank_ties_by_jitter_or_by_a_feature() {
+    let data = Arc::new(dataset(0..40, 0, None));
+    let shuffled = Arc::new(dataset(0..40, 1, None));
+    let mut texts = Vec::new();
+    for ties in [StepTies::Expected, StepTies::Jitter(0), StepTies::Jitter(1), StepTies::Feature(1)]
+    {
+        if !matches!(ties, StepTies::Jitter(_)) {
+            no_multiple_is_better(None, ties, &data, &data);
+        }
+        let step = StepRule::Exact(ExactStep { ties, ..ExactStep::new(metric()) });
+        let text = trained(&data, plan(step.clone(), None)).model().to_text();
+        assert_eq!(trained(&shuffled, plan(step, None)).model().to_text(), text, "{ties:?}");
+        texts.push(text);
+    }
+    texts.sort();
+    texts.dedup();
+    assert_eq!(texts.len(), 4, "each way chooses other steps");
+}
+
 #[test]
 fn no_multiple_of_a_tree_is_better_than_an_exact_step() {
     let data = Arc::new(dataset(0..40, 0, None));
-    no_multiple_is_better(None, &data, &data);
+    no_multiple_is_better(None, StepTies::Expected, &data, &data);
     let valid = Arc::new(dataset(40..70, 0, Some(&data)));
-    no_multiple_is_better(Some(0), &data, &valid);
+    no_multiple_is_better(Some(0), StepTies::Expected, &data, &valid);
 }
 
 #[test]

@@ -298,7 +298,7 @@ fn real_plan(evaluation_sets: Vec<RawEvaluationSet>, params: Params) -> NetPlan 
         params,
         loss: NetLoss::new(lambdas(ObjectiveKind::LambdaRank)).unwrap(),
         patience: (!evaluation_sets.is_empty()).then_some(patience),
-        restarts: Restarts { most: 2, factor: 0.5 },
+        restarts: Restarts { most: 2, factor: 0.5, ..Restarts::default() },
         evaluation_sets,
         metrics: vec![metric("ndcg@5"), metric("map")],
     }

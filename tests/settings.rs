@@ -118,7 +118,7 @@ fn parameters_reach_what_they_are_about() {
     ] {
         assert!(options.set(name, &value).unwrap(), "{name}");
     }
-    let names = KnownNames { metric: Some("err@5"), sets: &["a", "b"] };
+    let names = KnownNames { metric: Some("err@5"), sets: &["a", "b"], tie_feature: None };
     let params = options.params(&names).unwrap();
     assert_eq!((params.grow.num_leaves, params.grow.random_decay), (7, 0.25));
     assert_eq!(params.grow.categories.smooth, 2.0);

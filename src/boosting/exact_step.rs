@@ -3,12 +3,14 @@
 //! A *Newton step* adds the leaf values as they are. An *exact step* multiplies them by the factor
 //! alpha that maximises a metric, found by a [sweep](crate::combine::sweep) between the scores so
 //! far and the tree's outputs (Wu, Burges, Svore and Gao 2008, section 3). The learning rate
-//! applies to both. If the Newton step is as good as the optimum, it is taken: for the first tree,
+//! applies to both; an exact step is meant for a rate of 1. If the Newton step is as good as the optimum, it is taken: for the first tree,
 //! no alpha changes the order of documents, so any other step would be arbitrary.
 //!
 //! Cost of an exact step: a sweep over all documents, comparable to growing the tree.
 
-use crate::combine::{AlphaInterval, AlphaRange, JudgedQueries, SweepOptions, sweep};
+use crate::combine::{
+    AlphaInterval, AlphaRange, JudgedQueries, SweepOptions, TieBreak, break_ties, sweep,
+};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
@@ -24,6 +26,18 @@ pub enum StepRule {
     Exact(ExactStep),
 }
 
+/// How an exact step ranks docs with equal scores: the three ways of Wu et al. 2008, section 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StepTies {
+    /// The metric is the expectation over all their orders.
+    #[default]
+    Expected,
+    /// By very small pseudo-random numbers of a seed.
+    Jitter(u64),
+    /// By the bin of this feature, larger values first; missing values come last.
+    Feature(usize),
+}
+
 /// Options of the exact step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExactStep {
@@ -35,12 +49,14 @@ pub struct ExactStep {
     pub to: f64,
     /// The evaluation set on which the metric is computed; `None` for the training set.
     pub set: Option<usize>,
+    /// How docs with equal scores are ranked.
+    pub ties: StepTies,
 }
 
 impl ExactStep {
     /// On the training set, between 0.1 and 100 as in the paper.
     pub fn new(metric: Metric) -> Self {
-        Self { metric, from: 0.1, to: 100.0, set: None }
+        Self { metric, from: 0.1, to: 100.0, set: None, ties: StepTies::Expected }
     }
 
     /// The best alpha for the outputs of a tree.
@@ -53,8 +69,20 @@ impl ExactStep {
     ) -> Result<f64> {
         let (from, to) = (self.from, self.to);
         let mut options = SweepOptions::new(self.metric.clone(), AlphaRange::Along { from, to });
-        (options.curve_steps, options.few_outputs) = (0, true);
-        let found = sweep(scores, outputs, &judged(dataset), &options, interrupt);
+        (options.curve_steps, options.few_outputs) = (0, self.ties == StepTies::Expected);
+        let judged = judged(dataset);
+        let found = match self.ties {
+            StepTies::Expected => sweep(scores, outputs, &judged, &options, interrupt),
+            StepTies::Jitter(seed) => {
+                let shifted = break_ties(&[scores, outputs], &judged, TieBreak::Jitter(seed))?;
+                sweep(&shifted[0], &shifted[1], &judged, &options, interrupt)
+            }
+            StepTies::Feature(feature) => {
+                let values = bins_of(dataset, feature);
+                let shifted = break_ties(&[scores, outputs], &judged, TieBreak::Score(&values))?;
+                sweep(&shifted[0], &shifted[1], &judged, &options, interrupt)
+            }
+        };
         let found = dataset.name_caller_rows(found)?;
         let AlphaInterval { from: low, to: high } = found.interval;
         let is_all_one = low <= from && to <= high;
@@ -73,7 +101,7 @@ impl StepRule {
 
     /// The rule as text, for models and checkpoints.
     pub(super) fn named(&self) -> String {
-        let Self::Exact(ExactStep { metric, from, to, set }) = self else {
+        let Self::Exact(ExactStep { metric, from, to, set, ties }) = self else {
             return "newton".to_owned();
         };
         let set = set.map_or_else(|| "train".to_owned(), |set| format!("set {set}"));
@@ -81,8 +109,22 @@ impl StepRule {
         if *metric.convention() != Convention::default() {
             named = format!("{named}, {:?}", metric.convention());
         }
+        if *ties != StepTies::Expected {
+            named = format!("{named}, ties {ties:?}");
+        }
         named
     }
+}
+
+/// The bin of a feature for each doc, -1 for missing values; 0 for all where the feature has one bin.
+fn bins_of(dataset: &Dataset, feature: usize) -> Vec<f64> {
+    let (binning, matrix) = (dataset.binning(), dataset.matrix());
+    let missing = binning.mappers()[feature].num_bins() as u8;
+    let Some(location) = binning.layout().locations()[feature] else {
+        return vec![0.0; dataset.num_docs()];
+    };
+    let codes = (0..dataset.num_docs()).map(|doc| matrix.code(doc, location));
+    codes.map(|code| if code == missing { -1.0 } else { f64::from(code) }).collect()
 }
 
 /// Returns an error for an empty range or one with negative numbers.

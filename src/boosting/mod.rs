@@ -74,7 +74,7 @@ pub use doc_sampling::DocSampling;
 pub use dropout::{Dropout, DropoutNormaliser};
 pub(crate) use evaluation::EvaluationSets;
 pub use evaluation::{CustomMetric, EvaluationMetric, EvaluationSet};
-pub use exact_step::{ExactStep, StepRule};
+pub use exact_step::{ExactStep, StepRule, StepTies};
 pub use importance::permutation_importance;
 pub use lambdaboost::{LambdaBoostLearner, LambdaBoostPlan, LambdaBoostTrainer};
 pub use loss::TrainingLoss;

@@ -45,6 +45,7 @@ impl MetricRules {
     pub(super) fn new(metric: &Metric, labels: &[f32]) -> Result<Self> {
         let prepared = PreparedMetric::new(metric, labels, LabelFacts::scan(labels)?)?;
         let is_sum = prepared.definition().discount(0).is_some()
+            && metric.first_cut().is_none()
             && metric.convention().ties == Ties::Expected;
         Ok(Self { prepared, is_sum })
     }

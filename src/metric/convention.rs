@@ -61,6 +61,9 @@ pub enum Ties {
 pub enum Empty {
     /// Left out of the mean and counted.
     Skip,
+    /// The same, and so are queries whose docs all have the same label (Wu et al. 2008): no order of
+    /// theirs is better than another.
+    SkipOneLabel,
     /// 0.
     Zero,
     /// 1.
@@ -114,7 +117,7 @@ impl Convention {
     /// The value of a query in which nothing can be found; NaN where it is skipped.
     pub(crate) fn empty_value(&self) -> f64 {
         match self.empty {
-            Empty::Skip => f64::NAN,
+            Empty::Skip | Empty::SkipOneLabel => f64::NAN,
             Empty::Zero => 0.0,
             Empty::One => 1.0,
         }
@@ -144,8 +147,12 @@ fn check_table(table: &[f64]) -> Result<()> {
 /// The names of options.
 const TIES: &[(&str, Ties)] =
     &[("expected", Ties::Expected), ("rows", Ties::RowOrder), ("worst", Ties::Worst)];
-const EMPTY: &[(&str, Empty)] =
-    &[("skip", Empty::Skip), ("zero", Empty::Zero), ("one", Empty::One)];
+const EMPTY: &[(&str, Empty)] = &[
+    ("skip", Empty::Skip),
+    ("skip-one-label", Empty::SkipOneLabel),
+    ("zero", Empty::Zero),
+    ("one", Empty::One),
+];
 
 impl FromStr for Ties {
     type Err = Error;
@@ -159,7 +166,7 @@ impl FromStr for Ties {
 impl FromStr for Empty {
     type Err = Error;
 
-    /// `skip`, `zero` or `one`.
+    /// `skip`, `skip-one-label`, `zero` or `one`.
     fn from_str(text: &str) -> Result<Self> {
         name::pick("metric.empty", "value for an empty query", text, EMPTY)
     }

@@ -140,6 +140,22 @@ pub(crate) trait MetricDefinition: Debug + Send + Sync {
 }
 
 impl Metric {
+    /// An empty table of swap deltas.
+    pub(super) fn swap_table(&self) -> Box<dyn SwapTable> {
+        match (self.first_cut(), self.definition().discount(0)) {
+            (Some(_), None) => Box::new(Reevaluation::default()),
+            _ => self.definition().swap_table(),
+        }
+    }
+
+    /// How `LambdaRank` weighs pairs.
+    pub(crate) fn pair_weights(&self) -> PairWeights<'_> {
+        match self.first_cut() {
+            Some(_) => PairWeights::SwapDeltas,
+            None => self.definition().pair_weights(),
+        }
+    }
+
     /// The metric with the top of its label scale set to the largest label of the data, if it depends
     /// on it and the convention does not give it: values of parts of the data are then on one scale.
     pub(crate) fn with_largest_label(&self, largest: f32) -> crate::Result<Self> {

@@ -79,14 +79,33 @@ pub(crate) struct DiscountSwaps {
 
 impl SwapTable for DiscountSwaps {
     fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch) {
+        let num_docs = query.ranking.docs().len();
+        self.gain.clear();
+        self.gain.resize(num_docs, 0.0);
+        self.discount.clear();
+        self.discount.resize(num_docs, 0.0);
+        if query.metric.single_cuts().is_empty() {
+            return self.add(query, scratch);
+        }
+        for metric in query.metric.single_cuts() {
+            let divisor = metric.divisor(query.ranking, scratch).unwrap_or(1.0) * query.divisor;
+            self.add(SwapQuery { metric, divisor, ..query }, scratch);
+        }
+    }
+
+    fn delta(&self, a: usize, b: usize) -> f64 {
+        // + 0.0: a delta of 0 has no sign, whichever document comes first.
+        (self.gain[a] - self.gain[b]) * (self.discount[b] - self.discount[a]) + 0.0
+    }
+}
+
+impl DiscountSwaps {
+    /// Adds the discounts of a cut.
+    fn add(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch) {
         let SwapQuery { metric, ranking, divisor } = query;
         let ranks = ranking.retrieved().min(metric.cut());
         let discounts = scratch.discounts.of(metric.metric.measure(), ranks);
         let docs = ranking.docs();
-        self.gain.clear();
-        self.gain.resize(docs.len(), 0.0);
-        self.discount.clear();
-        self.discount.resize(docs.len(), 0.0);
         for block in ranking.all_blocks() {
             let size = block.labels.len();
             let end = (block.start + size).min(discounts.len());
@@ -94,13 +113,8 @@ impl SwapTable for DiscountSwaps {
             let mean = within_cut.iter().sum::<f64>() / divisor / size as f64;
             for (&doc, &label) in docs[block.start..].iter().zip(block.labels) {
                 self.gain[doc as usize] = metric.gain(label);
-                self.discount[doc as usize] = mean;
+                self.discount[doc as usize] += mean;
             }
         }
-    }
-
-    fn delta(&self, a: usize, b: usize) -> f64 {
-        // + 0.0: a delta of 0 has no sign, whichever document comes first.
-        (self.gain[a] - self.gain[b]) * (self.discount[b] - self.discount[a]) + 0.0
     }
 }

@@ -61,11 +61,17 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::queries::Queries;
 
-/// A measure at a cut under a convention; its name (`ndcg@10`) parses and prints.
+/// The largest number of cuts that a metric is the mean over.
+const MAX_CUTS: usize = 1000;
+
+/// A measure at a cut under a convention; its name (`ndcg@10`) parses and prints. `ndcg@1..10` is the
+/// mean of the measure at all cuts from 1 to 10.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metric {
     measure: Measure,
     cut: Option<usize>,
+    /// The first of several cuts, of which `cut` is the last.
+    first_cut: Option<usize>,
     convention: Convention,
 }
 
@@ -78,12 +84,31 @@ impl Metric {
                 .expected("a whole number from 1 to 2^32 - 1"));
         }
         convention.check()?;
-        Ok(Self { measure, cut, convention })
+        Ok(Self { measure, cut, first_cut: None, convention })
+    }
+
+    /// The mean of this metric at all cuts from `first` to its own, as in `ndcg@1..10`.
+    pub fn mean_from(self, first: usize) -> Result<Self> {
+        match self.cut {
+            Some(last) if 0 < first && first < last && last - first < MAX_CUTS => {
+                Ok(Self { first_cut: Some(first), ..self })
+            }
+            _ => Err(Error::param("metric.cut", "the cuts are no range of ranks")
+                .got(first)
+                .expected(format!("a rising range of up to {MAX_CUTS} ranks, as in ndcg@1..10"))),
+        }
     }
 
     /// The same measure and cut under another convention.
     pub fn with_convention(&self, convention: &Convention) -> Result<Self> {
-        Self::new(self.measure, self.cut, convention.clone())
+        let metric = Self::new(self.measure, self.cut, convention.clone())?;
+        Ok(Self { first_cut: self.first_cut, ..metric })
+    }
+
+    /// The metric at each of its cuts, if it is a mean over several; else none.
+    pub(crate) fn single_cuts(&self) -> impl Iterator<Item = Self> {
+        let cuts = self.first_cut.into_iter().flat_map(|first| first..=self.cut.unwrap_or(first));
+        cuts.map(|cut| Self { cut: Some(cut), first_cut: None, ..self.clone() })
     }
 
     /// What is measured.
@@ -94,6 +119,11 @@ impl Metric {
     /// The metric's definition.
     pub(crate) fn definition(&self) -> &dyn MetricDefinition {
         self.measure.definition()
+    }
+
+    /// The first of the cuts of which this is the mean, if there are several.
+    pub fn first_cut(&self) -> Option<usize> {
+        self.first_cut
     }
 
     /// The last rank that counts, if there is one.

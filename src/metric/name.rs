@@ -2,7 +2,8 @@
 //! offers similar ones.
 //!
 //! A metric's name is its measure, then `@` and its cut if it has one: `ndcg@10`, `map`. A measure with a
-//! parameter has it in parentheses, in one spelling: `name(p=0.8)@10`.
+//! parameter has it in parentheses, in one spelling: `name(p=0.8)@10`. A mean over cuts names the first and the last:
+//! `ndcg@1..10`.
 
 use crate::error::{Error, Result, foreign};
 use crate::metric::{Convention, Measure, Metric};
@@ -22,8 +23,13 @@ impl FromStr for Metric {
             Some(ours) => error.hint(format!("did you mean {ours}?")),
             None => error,
         })?;
+        let (first, cut) = match cut.and_then(|cuts| cuts.split_once("..")) {
+            Some((first, last)) => (Some(parse_cut(text, first)?), Some(last)),
+            None => (None, cut),
+        };
         let cut = cut.map(|digits| parse_cut(text, digits)).transpose()?;
-        Self::new(measure, cut, Convention::default())
+        let metric = Self::new(measure, cut, Convention::default())?;
+        first.map_or(Ok(metric.clone()), |first| metric.mean_from(first))
     }
 }
 
@@ -51,9 +57,10 @@ fn parse_cut(name: &str, digits: &str) -> Result<usize> {
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.cut() {
-            Some(cut) => write!(f, "{}@{cut}", self.measure()),
-            None => self.measure().fmt(f),
+        match (self.first_cut(), self.cut()) {
+            (Some(first), Some(last)) => write!(f, "{}@{first}..{last}", self.measure()),
+            (_, Some(cut)) => write!(f, "{}@{cut}", self.measure()),
+            (_, None) => self.measure().fmt(f),
         }
     }
 }

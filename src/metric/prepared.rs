@@ -14,6 +14,8 @@ pub(crate) struct PreparedMetric {
     pub(crate) metric: Metric,
     pub(crate) gains: Gains,
     label_use: LabelUse,
+    /// For a mean over cuts: the metric at each.
+    single_cuts: Vec<PreparedMetric>,
     satisfaction: Option<Satisfaction>,
 }
 
@@ -38,7 +40,9 @@ impl PreparedMetric {
             LabelUse::Satisfaction => Some(Satisfaction::new(convention, &gains, labels, facts)?),
             _ => None,
         };
-        Ok(Self { metric: metric.clone(), gains, label_use, satisfaction })
+        let single_cuts = metric.single_cuts().map(|metric| Self::new(&metric, labels, facts));
+        let single_cuts = single_cuts.collect::<Result<_>>()?;
+        Ok(Self { metric: metric.clone(), gains, label_use, single_cuts, satisfaction })
     }
 
     /// The definition of the metric.
@@ -49,6 +53,11 @@ impl PreparedMetric {
     /// How the metric reads labels.
     pub(crate) fn label_use(&self) -> LabelUse {
         self.label_use
+    }
+
+    /// Whether queries of one label are left out.
+    fn skips_one_label(&self) -> bool {
+        self.metric.convention().empty == Empty::SkipOneLabel
     }
 
     /// The number of ranks that count.
@@ -74,8 +83,20 @@ impl PreparedMetric {
         }
     }
 
-    /// What the sum of the query is divided by; `None` if nothing can be found in it.
+    /// The metric at each of its cuts, if it is a mean over several; else none.
+    pub(crate) fn single_cuts(&self) -> &[Self] {
+        &self.single_cuts
+    }
+
+    /// What the sum of the query is divided by; `None` if nothing can be found in it. A sum over cuts,
+    /// each divided already, is divided by their number.
     pub(crate) fn divisor(&self, ranking: &Ranking, scratch: &mut MetricScratch) -> Option<f64> {
+        if let Some(single) = self.single_cuts.first() {
+            return single.divisor(ranking, scratch).map(|_| self.single_cuts.len() as f64);
+        }
+        if self.skips_one_label() && ranking.levels().len() < 2 {
+            return None;
+        }
         let normaliser = self.definition().normaliser();
         let relevant = || ranking.num_at_least(self.relevant_from()) as f64;
         let divisor = match normaliser {
@@ -97,16 +118,26 @@ impl PreparedMetric {
     /// The value of the query; NaN if it is skipped.
     pub(crate) fn value(&self, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         match self.divisor(ranking, scratch) {
-            Some(divisor) => self.definition().sum(self, ranking, scratch) / divisor,
+            Some(divisor) => self.sum(ranking, scratch) / divisor,
             None => self.metric.convention().empty_value(),
         }
+    }
+
+    /// The value of a query in which something can be found, before it is divided.
+    pub(super) fn sum(&self, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
+        if self.single_cuts.is_empty() {
+            return self.definition().sum(self, ranking, scratch);
+        }
+        self.single_cuts.iter().map(|single| single.value(ranking, scratch)).sum()
     }
 
     /// A number that the value of a query with these labels never exceeds; 0 for a query that does
     /// not count.
     pub(crate) fn upper_bound(&self, labels: &[f32]) -> f64 {
+        let differ = || labels.iter().any(|label| *label != labels[0]);
         let can_be_found = match self.label_use {
-            LabelUse::Order => labels.iter().any(|label| *label != labels[0]),
+            LabelUse::Order => differ(),
+            _ if self.skips_one_label() && !differ() => false,
             _ => labels.iter().any(|&label| self.gain(label) > 0.0),
         };
         match (can_be_found, self.metric.convention().empty) {

@@ -85,7 +85,7 @@ impl SwapDelta {
                 .got(metric.convention().ties)
                 .expected(Ties::Expected));
         }
-        let table = metric.definition().swap_table();
+        let table = metric.swap_table();
         let metric = PreparedMetric::new(metric, labels, LabelFacts::scan(labels)?)?;
         let (ranking, scratch) = (Ranking::default(), MetricScratch::default());
         Ok(Self { metric, ranking, scratch, table, num_docs: 0, empty: true })
@@ -185,7 +185,7 @@ impl SwapTable for Reevaluation {
         let Some((metric, before, divisor)) = &self.query else { return 0.0 };
         let Some(after) = before.swapped(self.rank_of[a], self.rank_of[b]) else { return 0.0 };
         let mut scratch = MetricScratch::default();
-        let mut sum = |ranking| metric.definition().sum(metric, ranking, &mut scratch);
+        let mut sum = |ranking| metric.sum(ranking, &mut scratch);
         (sum(&after) - sum(before)) / divisor + 0.0
     }
 }
@@ -207,8 +207,15 @@ mod tests {
                 score => score as f64,
             };
             let scores: Vec<f64> = (0..n).map(score).collect();
-            for (measure, cut) in Measure::ALL.into_iter().flat_map(|m| [(m, None), (m, Some(3))]) {
+            let cuts = [(None, None), (Some(3), None), (Some(4), Some(2))];
+            for (measure, (cut, first)) in
+                Measure::ALL.into_iter().flat_map(|m| cuts.map(|cuts| (m, cuts)))
+            {
                 let metric = Metric::new(measure, cut, Convention::default()).unwrap();
+                let metric = match first {
+                    Some(first) => metric.mean_from(first).unwrap(),
+                    None => metric,
+                };
                 let mut fast = metric.swap_delta(&labels).unwrap();
                 let mut slow =
                     SwapDelta { table: Box::new(Reevaluation::default()), ..fast.clone() };

@@ -53,5 +53,5 @@ mod params;
 mod trainer;
 
 pub use loss::NetLoss;
-pub use params::{Inputs, Optimiser, Params, Restarts, Schedule};
+pub use params::{Inputs, Optimiser, Params, RestartFrom, Restarts, Schedule};
 pub use trainer::{NetLearner, NetPlan, NetTrainer};

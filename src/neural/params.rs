@@ -92,18 +92,30 @@ fn wrong(name: &'static str, got: impl std::fmt::Display) -> Error {
     Error::param(name, format!("{name} is out of range")).got(got)
 }
 
-/// How often early stopping goes on from the best weights before it ends the training of a net.
+/// How often early stopping begins again before it ends the training of a net.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restarts {
     /// The most restarts.
     pub most: usize,
     /// What a restart multiplies the learning rate by: above 0, at most 1.
     pub factor: f64,
+    /// The weights that it begins with.
+    pub from: RestartFrom,
+}
+
+choices! {
+    /// The weights that a restart begins with.
+    pub enum RestartFrom {
+        /// The best so far.
+        Best = "best",
+        /// Random ones, as at the start. The best net of all starts is kept.
+        Random = "random",
+    }
 }
 
 impl Default for Restarts {
     fn default() -> Self {
-        Self { most: 0, factor: 1.0 }
+        Self { most: 0, factor: 1.0, from: RestartFrom::Best }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The training of nets: epochs over all queries in a random order, metrics after each, and restarts
-//! from the best weights.
+//! from the best or from random weights.
 
 use super::gradient_step::{Learner, StepBuffers, StepInput, inputs_of};
 use super::inputs::{choose_inputs, standardise};
 use super::loss::{NetLoss, NetObjective, check_labels};
-use super::params::{Params, Restarts, Schedule};
+use super::params::{Params, RestartFrom, Restarts, Schedule};
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -22,6 +22,7 @@ use rayon::prelude::*;
 
 /// Random streams of their own: other parts draw under the same seed.
 const WEIGHTS: u64 = u64::from_le_bytes(*b"netstart");
+const RESTART: u64 = u64::from_le_bytes(*b"netagain");
 const ORDER: u64 = u64::from_le_bytes(*b"netorder");
 
 /// Docs that are scored by one task.
@@ -41,7 +42,7 @@ pub struct NetPlan {
     /// When to restart or to stop early; without it all epochs are done, and the model has the last
     /// weights.
     pub patience: Option<EarlyStopping>,
-    /// How often early stopping goes back to the best weights before it ends training.
+    /// How often early stopping begins again before it ends training.
     pub restarts: Restarts,
 }
 
@@ -70,7 +71,7 @@ struct NetState {
     epoch: usize,
     best: Option<BestEpoch>,
     restarts: usize,
-    /// The number of epochs at the latest restart; the next epoch goes back to the best weights.
+    /// The number of epochs at the latest restart; the next epoch begins with other weights.
     restarted_at: usize,
 }
 
@@ -82,10 +83,17 @@ struct BestEpoch {
 }
 
 impl NetState {
-    /// Goes back to the best weights.
-    fn go_back(&mut self) {
-        if let Some(best) = &self.best {
-            self.learner.net.weights.copy_from_slice(&best.weights);
+    /// Goes back to the best weights, or begins with random ones.
+    fn begin_again(&mut self, from: RestartFrom, seed: u64) {
+        match (from, &self.best) {
+            (RestartFrom::Random, _) => {
+                let seed = random::draw(seed ^ RESTART, 0, self.restarts as u64);
+                draw_weights(&mut self.learner.net, seed);
+            }
+            (RestartFrom::Best, Some(best)) => {
+                self.learner.net.weights.copy_from_slice(&best.weights);
+            }
+            (RestartFrom::Best, None) => {}
         }
         self.learner.reset_optimiser();
     }
@@ -134,7 +142,7 @@ impl NetTrainer {
         Ok(RoundDriver::of(learner, rounds, Vec::new()))
     }
 
-    /// How often training was restarted from the best weights.
+    /// How often training was restarted.
     pub fn num_restarts(&self) -> usize {
         self.learner().state.restarts
     }
@@ -195,6 +203,10 @@ impl RoundLearner for NetLearner {
     fn waits_from(&self) -> Option<usize> {
         Some(self.state.restarted_at)
     }
+
+    fn begins_anew(&self) -> bool {
+        self.plan.restarts.from == RestartFrom::Random
+    }
 }
 
 impl NetLearner {
@@ -203,7 +215,7 @@ impl NetLearner {
         let Params { seed, batch_queries, .. } = self.plan.params;
         let (number, learning_rate) = (self.state.epoch, self.learning_rate());
         if number > 0 && self.state.restarted_at == number {
-            self.state.go_back();
+            self.state.begin_again(self.plan.restarts.from, seed);
         }
         let stream = random::start(seed ^ ORDER, number as u64);
         let mut order: Vec<(u64, u32)> = self
@@ -281,6 +293,7 @@ fn check_sets(data: &RawDataset, plan: &NetPlan, interrupt: &Interrupt) -> Resul
 /// and Bengio 2010); the biases are 0.
 fn draw_weights(net: &mut Net, seed: u64) {
     let shape = net.shape.clone();
+    net.weights.fill(0.0);
     let draw = |layer: usize, number: usize, reach: f64| {
         let bits = random::draw(seed ^ WEIGHTS, layer as u64, number as u64);
         let unit = (bits >> 11) as f64 / (1u64 << 53) as f64;

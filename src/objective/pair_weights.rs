@@ -40,7 +40,7 @@ pub(super) enum WeightRule<'a> {
 
 impl<'a> WeightRule<'a> {
     pub(super) fn of(metric: &'a Metric) -> Self {
-        match metric.definition().pair_weights() {
+        match metric.pair_weights() {
             PairWeights::Discounts => Self::Discounts,
             PairWeights::Tables(tables) => Self::Tables(tables),
             PairWeights::SwapDeltas => Self::SwapDeltas,

@@ -85,7 +85,8 @@ impl NetPlanArgs<'_> {
         };
         let (evaluation_sets, metrics, patience) =
             evaluation_plan(&self.valid, &self.metrics, &labels, run.patience)?;
-        let restarts = Restarts { most: run.restarts, factor: run.restart_factor };
+        let restarts =
+            Restarts { most: run.restarts, factor: run.restart_factor, from: run.restart_from };
         Ok(NetPlan { params, loss, evaluation_sets, metrics, patience, restarts })
     }
 }

@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::schema::{ParamKind, ParamValue, Parameter, Parameters};
 use crate::settings::{
-    FeatureTrainOptions, NetTrainOptions, Preset, RefitTrainOptions, TrainOptions,
+    FeatureTrainOptions, NetPreset, NetTrainOptions, Preset, RefitTrainOptions, StepKind,
+    TrainOptions,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyString, PyTuple};
@@ -95,10 +96,10 @@ pub(super) fn checked<'py>(
     }
 }
 
-/// What is known of the parameters of each kind of training, and the values of presets, as JSON.
+/// What is known of the parameters of each kind of training, and the defaults that presets and steps change, as JSON.
 #[pyfunction]
 pub(super) fn schema() -> PyResult<String> {
-    let values = |preset: &Preset| (preset.name(), BTreeMap::from_iter(preset.values()));
+    let defaults = |values: Vec<(_, _)>| values.into_iter().collect();
     let all = Schema {
         trainings: BTreeMap::from([
             ("train", TrainOptions::schema()),
@@ -106,13 +107,23 @@ pub(super) fn schema() -> PyResult<String> {
             ("features", FeatureTrainOptions::schema()),
             ("refit", RefitTrainOptions::schema()),
         ]),
-        presets: Preset::ALL.iter().map(values).collect(),
+        presets: Preset::ALL.iter().map(|one| (one.name(), defaults(one.values()))).collect(),
+        net_presets: NetPreset::ALL
+            .iter()
+            .map(|one| (one.name(), defaults(one.values())))
+            .collect(),
+        steps: StepKind::ALL.iter().map(|one| (one.name(), defaults(one.values()))).collect(),
     };
     Ok(serde_json::to_string(&all).map_err(|error| Error::internal(error.to_string()))?)
 }
 
+/// Defaults of parameters, by name, that another parameter's value changes.
+type Defaults = BTreeMap<&'static str, ParamValue>;
+
 #[derive(Serialize)]
 struct Schema {
     trainings: BTreeMap<&'static str, Vec<Parameter>>,
-    presets: Vec<(&'static str, BTreeMap<&'static str, ParamValue>)>,
+    presets: Vec<(&'static str, Defaults)>,
+    net_presets: Vec<(&'static str, Defaults)>,
+    steps: Vec<(&'static str, Defaults)>,
 }

@@ -40,6 +40,8 @@ struct Limiting {
     monotone: Vec<(u32, bool)>,
     interactions: Vec<Vec<u32>>,
     feature_weight: Vec<(u32, f64)>,
+    /// What breaks ties in exact steps.
+    tie_feature: Option<usize>,
 }
 
 /// A function of the caller's: the attributes of a Python object.
@@ -97,7 +99,7 @@ impl Limiting {
         let direction = |(feature, rises)| {
             (feature, if rises { MonotoneDirection::Rising } else { MonotoneDirection::Falling })
         };
-        let Self { monotone, interactions, feature_weight } = self;
+        let Self { monotone, interactions, feature_weight, .. } = self;
         let monotone = monotone.into_iter().map(direction).collect();
         Constraints { monotone, interactions, feature_weight }
     }
@@ -124,7 +126,11 @@ impl Planned<'_> {
     ) -> Result<TrainingPlan> {
         let sets: Vec<&str> = self.valid.iter().map(|(name, _)| name.as_str()).collect();
         let metric = self.metrics.iter().find_map(MetricArg::ours);
-        let mut params = options.params(&KnownNames { metric, sets: &sets })?;
+        let mut params = options.params(&KnownNames {
+            metric,
+            sets: &sets,
+            tie_feature: self.limits.tie_feature,
+        })?;
         params.grow.limits = self.limits.constraints();
         let loss = match (self.function, self.preferences) {
             (None, Some(preferences)) => {

@@ -38,6 +38,12 @@ pub trait RoundLearner: Send {
     fn waits_from(&self) -> Option<usize> {
         None
     }
+
+    /// Whether that round began a learner that knows nothing of those before, so that its values are
+    /// compared with each other only.
+    fn begins_anew(&self) -> bool {
+        false
+    }
 }
 
 /// What a learner returns of a round.
@@ -180,7 +186,15 @@ impl<L: RoundLearner + ?Sized> RoundDriver<L> {
 
     /// Whether early stopping has waited long enough for a better value.
     fn has_waited(&self) -> bool {
-        let from = self.best_round().max(self.learner.waits_from());
+        let start = self.learner.waits_from();
+        let from = match (self.learner.begins_anew(), self.plan.stopping_value()) {
+            (true, Some(value)) => {
+                let before = start.unwrap_or_default();
+                best(&self.history[before - self.num_before()..], value)
+                    .map_or(start, |round| Some(before + round + 1))
+            }
+            _ => self.best_round().max(start),
+        };
         let waited = from.map_or(0, |from| self.num_rounds() - from);
         self.plan.patience.is_some_and(|patience| waited >= patience.rounds)
     }

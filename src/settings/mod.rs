@@ -12,13 +12,13 @@ mod run;
 
 use crate::boosting::{BoostingParams, Dropout, RefitOptions};
 use crate::error::Result;
-use crate::neural;
+use crate::neural::{self, RestartFrom};
 use crate::schema::{Foreign, ParamRange, ParamValue, parameter_groups, parameters};
 use crate::tree::{CategoryOptions, GrowOptions};
 
 pub use loss::{LabelOptions, LossName, LossOptions, PairScale, PairsTo};
-pub use presets::Preset;
-pub use rounds::{KnownNames, SamplingOptions, SamplingRule, StepKind, StepOptions};
+pub use presets::{NetPreset, Preset};
+pub use rounds::{KnownNames, SamplingOptions, SamplingRule, StepKind, StepOptions, StepTiesKind};
 pub use run::{LimitOptions, OnLoss, RunOptions, WorkerOptions};
 
 parameter_groups! {
@@ -54,7 +54,7 @@ impl TrainOptions {
     pub fn params(&self, names: &KnownNames<'_>) -> Result<BoostingParams> {
         let mut params = self.boosting.clone();
         params.doc_sampling = self.sampling.sampling(params.docs_per_tree)?;
-        params.step = self.step.step(&self.labels, names)?;
+        params.step = self.step.step(&self.labels, names, self.tree.seed)?;
         params.dropout = (self.dropout.rate != 0.0).then(|| self.dropout.clone());
         params.grow = self.tree.clone();
         params.grow.random_decay = params.learning_rate;
@@ -103,13 +103,21 @@ parameter_groups! {
 parameters! {
     /// When a net has learned enough, and how training runs.
     pub struct NetRunOptions in "run" {
-        /// With a validation set: after so many epochs without a new best value of the first metric, go
-        /// back to the best weights, at a lower rate; and end, after as many again. None does all
-        /// epochs and keeps the last weights.
+        /// Options that go together; what is given besides wins over them. `sgd` is the nets' training in
+        /// the papers: a plain step for each query at one rate, without decay, on the values as they are
+        /// (Burges 2010, section 2); 25 hidden units, a rate of 0.001, 500 epochs, and random restarts
+        /// when the validation set's values do not rise (Burges et al. 2011, section 4.2).
+        pub preset: Option<NetPreset> = None;
+        /// With a validation set: after so many epochs without a new best value of the first metric,
+        /// begin again as `restart_from` says, at a lower rate; and end, after as many again. None does
+        /// all epochs and keeps the last weights.
         pub patience: Option<usize> = Some(5), within ParamRange::from(1.0).to(4_294_967_295.0);
-        /// How often training goes back before it ends.
+        /// How often training begins again before it ends.
         pub restarts: usize = 2, within ParamRange::from(0.0).to(4_294_967_295.0);
-        /// What the learning rate is multiplied by when training goes back.
+        /// The weights that it begins again with: the best so far, or random ones. The best net of all
+        /// is kept.
+        pub restart_from: RestartFrom = RestartFrom::Best;
+        /// What the learning rate is multiplied by when training begins again.
         pub restart_factor: f64 = 0.5, within ParamRange::above(0.0).to(1.0);
         /// What is evaluated on the validation set; the first one decides.
         pub metric: Foreign = Foreign(ParamValue::Text("ndcg@10".to_owned())),

@@ -1,6 +1,7 @@
 //! Parameters that go together, by the name of their preset: what a caller gives besides wins.
 
 use super::{PairScale, PairsTo};
+use crate::neural::{Inputs, Optimiser, RestartFrom, Schedule};
 use crate::schema::{ParamType, ParamValue, choices};
 use crate::tree::{Criterion, TreeShape};
 
@@ -65,6 +66,33 @@ impl Preset {
                 let shares = [("features_per_node", 0.7.value()), ("rows_per_node", 0.7.value())];
                 of_papers(&[&sizes(500, 20, 0.5)[..], &shares].concat())
             }
+        }
+    }
+}
+
+choices! {
+    /// Parameters of nets that go together.
+    pub enum NetPreset {
+        /// As in Burges 2010, section 2, and Burges et al. 2011, section 4.2.
+        Sgd = "sgd",
+    }
+}
+
+impl NetPreset {
+    /// The parameters that it sets, by name.
+    pub fn values(self) -> Vec<(&'static str, ParamValue)> {
+        match self {
+            Self::Sgd => vec![
+                ("optimiser", Optimiser::Sgd.value()),
+                ("schedule", Schedule::Constant.value()),
+                ("weight_decay", 0.0.value()),
+                ("inputs", Inputs::Plain.value()),
+                ("hidden", vec![25usize].value()),
+                ("learning_rate", 1e-3.value()),
+                ("epochs", 500usize.value()),
+                ("restart_from", RestartFrom::Random.value()),
+                ("restart_factor", 1.0.value()),
+            ],
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Which docs a tree is grown from, and the exact step.
 
 use super::LabelOptions;
-use crate::boosting::{DocSampling, ExactStep, StepRule};
+use crate::boosting::{DocSampling, ExactStep, StepRule, StepTies};
 use crate::error::{Error, Result};
-use crate::schema::{choices, parameters};
+use crate::schema::{Foreign, ParamType, ParamValue, choices, parameters};
 
 choices! {
     /// How the docs of a tree are chosen.
@@ -58,12 +58,34 @@ choices! {
     }
 }
 
+impl StepKind {
+    /// The defaults of other parameters that it changes.
+    pub fn values(self) -> Vec<(&'static str, ParamValue)> {
+        match self {
+            Self::Newton => Vec::new(),
+            Self::Exact => vec![("learning_rate", 1.0.value())],
+        }
+    }
+}
+
+choices! {
+    /// How an exact step ranks docs with equal scores.
+    pub enum StepTiesKind {
+        /// The expectation over all orders of them.
+        Expected = "expected",
+        /// By very small random numbers of `seed`.
+        Jitter = "jitter",
+        /// By a feature, larger values first, as far as its bins tell them apart.
+        Feature = "feature",
+    }
+}
+
 parameters! {
     /// The exact step.
     pub struct StepOptions in "step" {
         /// Whether all leaf values of a tree are multiplied, besides `learning_rate`, by the number
-        /// that is best for a metric, found exactly among all from `step_min` to `step_max`. It is
-        /// meant for a `learning_rate` of 1: a metric does not see the scale of scores, so steps that
+        /// that is best for a metric, found exactly among all from `step_min` to `step_max`. With it,
+        /// `learning_rate` is 1 by default: a metric does not see the scale of scores, so steps that
         /// are best for scores that were shrunk, and are shrunk in turn, become very small.
         pub step: StepKind = StepKind::Newton;
         /// For the exact step: the metric; the first `metric` by default.
@@ -75,18 +97,40 @@ parameters! {
         /// For the exact step: the name of the validation set whose docs decide; the training set by
         /// default.
         pub step_on: Option<String> = None;
+        /// For the exact step: how docs with equal scores are ranked.
+        pub step_ties: StepTiesKind = StepTiesKind::Expected;
+        /// With `step_ties="feature"`: the feature, by name or number; one that rises with relevance,
+        /// such as BM25.
+        pub step_tie_feature: Foreign = Foreign(ParamValue::None), typed "str | int | None";
     }
 }
 
 impl StepOptions {
-    pub(super) fn step(&self, labels: &LabelOptions, names: &KnownNames<'_>) -> Result<StepRule> {
+    /// The rule of the step; `seed` is that of jitter.
+    pub(super) fn step(
+        &self,
+        labels: &LabelOptions,
+        names: &KnownNames<'_>,
+        seed: u64,
+    ) -> Result<StepRule> {
         if self.step == StepKind::Newton {
             return Ok(StepRule::Newton);
         }
+        let ties = match (self.step_ties, names.tie_feature) {
+            (StepTiesKind::Expected, _) => StepTies::Expected,
+            (StepTiesKind::Jitter, _) => StepTies::Jitter(seed),
+            (StepTiesKind::Feature, Some(feature)) => StepTies::Feature(feature),
+            (StepTiesKind::Feature, None) => {
+                return Err(Error::param(
+                    "step_tie_feature",
+                    "step_ties='feature' needs a feature",
+                ));
+            }
+        };
         let set = self.step_on.as_deref().map(|name| names.place("step_on", name)).transpose()?;
         let metric = self.step_metric.as_deref().or(names.metric).unwrap_or("ndcg@10");
         let (metric, from, to) = (labels.metric(metric)?, self.step_min, self.step_max);
-        Ok(StepRule::Exact(ExactStep { metric, from, to, set }))
+        Ok(StepRule::Exact(ExactStep { metric, from, to, set, ties }))
     }
 }
 
@@ -97,6 +141,8 @@ pub struct KnownNames<'a> {
     pub metric: Option<&'a str>,
     /// The validation sets.
     pub sets: &'a [&'a str],
+    /// The number of `step_tie_feature`.
+    pub tie_feature: Option<usize>,
 }
 
 impl KnownNames<'_> {

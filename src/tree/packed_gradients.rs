@@ -15,7 +15,7 @@ use super::grower::TreeJob;
 use super::kernel::{self, Packing};
 use super::options::Criterion;
 use super::reducer::GrowthReducer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::simd::Level;
 use rayon::prelude::*;
@@ -87,6 +87,7 @@ fn scale_of(
     }
     reducer.sum("the sum of gradients", round, &mut words)?;
     let num_docs = words[0] as usize;
+    check_count(criterion, num_docs)?;
     let [grad, hess] = [0, 1].map(|kind| {
         let parts = &words[1 + 3 * kind..4 + 3 * kind];
         let units = parts.iter().rev().fold(0u128, |units, &part| (units << 32) + u128::from(part));
@@ -109,6 +110,16 @@ fn scale_of(
         Criterion::LeastSquares => 1.0,
     };
     Ok((GradientScale { grad: scale(2_147_483_647.0, grad), mass }, num_docs))
+}
+
+/// Refuses more documents, over all workers, than least squares can count in 32 bits.
+fn check_count(criterion: Criterion, num_docs: usize) -> Result<()> {
+    if criterion == Criterion::SecondOrder || u32::try_from(num_docs).is_ok() {
+        return Ok(());
+    }
+    Err(Error::param("criterion", "criterion='least_squares' counts docs in 32 bits")
+        .got(format!("{num_docs} docs"))
+        .expected(format!("at most {} over all workers, or criterion='second_order'", u32::MAX)))
 }
 
 /// The largest absolute gradient and hessian; infinite if one is not a finite number.
@@ -163,6 +174,15 @@ mod tests {
             pack(job, Criterion::SecondOrder, &LocalReducer, &mut packed).unwrap();
         assert_eq!(num_docs, gradients.len());
         (packed, scale)
+    }
+
+    #[test]
+    fn least_squares_counts_up_to_32_bits() {
+        let most = u32::MAX as usize;
+        assert!(check_count(Criterion::LeastSquares, most).is_ok());
+        assert!(check_count(Criterion::SecondOrder, most + 1).is_ok());
+        let error = check_count(Criterion::LeastSquares, most + 1).unwrap_err().to_string();
+        assert!(error.contains("got 4294967296 docs"), "{error}");
     }
 
     /// The sums in 64 bits.

@@ -204,11 +204,14 @@ def test_docs_are_taken_as_by_brute_force(markets: Domains) -> None:
         np.testing.assert_array_equal(found.qid, markets.background.qid[truth])
 
 
-def test_the_usual_distance_is_that_between_seeds(markets: Domains) -> None:
+def test_the_default_distance_is_a_small_one_between_seeds(markets: Domains) -> None:
     pytest.importorskip("sklearn")
     found = rr.expand(markets.target, markets.background)
     assert 0 < found.max_distance < 1
-    assert "docs of" in repr(found)
+    everything = rr.expand(markets.target, markets.background, max_distance=2)
+    assert found.share == len(found.rows) / len(markets.background.y)
+    assert 0 < found.share < 0.1 * everything.share
+    assert f"{found.share:.2%} of the background" in repr(found)
     # The same for any order of rows.
     X, y, qid = markets.target
     order = np.random.default_rng(1).permutation(len(y))

@@ -57,6 +57,18 @@ def test_no_mixture_of_a_grid_is_better(two: Two) -> None:
     assert best.value >= max(best.alone.values())
 
 
+def test_a_mean_over_cuts_is_combined_exactly(two: Two) -> None:
+    name = "ndcg@1..10"
+    best = rr.Combiner(name).fit([two.a, two.b], two.y, qid=two.qid)
+    for alpha in np.linspace(0, 1, 101):
+        mixed = (1 - alpha) * two.a + alpha * two.b
+        value = rr.evaluate(mixed, two.y, qid=two.qid, metrics=name)[name]
+        assert value <= best.value + 1e-12
+    assert best.alpha is not None
+    mixed = (1 - best.alpha) * two.a + best.alpha * two.b
+    assert rr.evaluate(mixed, two.y, qid=two.qid, metrics=name)[name] == pytest.approx(best.value)
+
+
 @pytest.mark.parametrize("metric", ["ndcg@10", "err@5", "map", "mrr", "pairwise"])
 @pytest.mark.parametrize("method", ["sweep", "coordinate", "best_first", "average"])
 def test_the_value_is_what_evaluate_says(two: Two, metric: str, method: str) -> None:
@@ -441,3 +453,46 @@ def test_lambdarank_learns_weights_or_a_net(two: Two) -> None:
     for name in ("weights", "booster"):
         with pytest.raises(rr.RustrankError, match=f"there is no {name}: the combination is a net"):
             getattr(net, name)
+
+
+def test_an_exact_step_has_a_rate_of_1_and_three_ways_of_ties(
+    boosters: tuple[Any, Any, Any, Any],
+) -> None:
+    _, X, y, qid = boosters
+    train = rr.Dataset(X, y, qid=qid, feature_names=[f"f{at}" for at in range(X.shape[1])])
+    options: dict[str, Any] = {"num_trees": 4, "num_leaves": 8, "step": "exact"}
+    exact = rr.train(train, **options)
+    assert exact == rr.train(train, learning_rate=1.0, **options)
+    ranker: Any = rr.LambdaMART(step="exact")
+    assert ranker.learning_rate == 1.0
+    # The preset's rate is that of Newton steps; what the caller gives wins over both.
+    ranker = rr.LambdaMART(step="exact", preset="wu2008")
+    assert ranker.learning_rate == 1.0
+    ranker = rr.LambdaMART(step="exact", preset="wu2008", learning_rate=0.5)
+    assert ranker.learning_rate == 0.5
+    with pytest.warns(rr.RustrankWarning, match="step='exact' with learning_rate=0.1"):
+        shrunk = rr.train(train, learning_rate=0.1, **options)
+    assert shrunk != exact
+    made = {exact.to_text()}
+    ways: list[dict[str, Any]] = [
+        {"step_ties": "jitter"},
+        {"step_ties": "jitter", "seed": 1},
+        {"step_ties": "feature", "step_tie_feature": "f2"},
+    ]
+    for ties in ways:
+        one = rr.train(train, **options, **ties)
+        order = np.random.default_rng(0).permutation(len(y))
+        names = train.feature_names
+        shuffled = rr.Dataset(X[order], y[order], qid=qid[order], feature_names=names)
+        assert rr.train(shuffled, num_threads=2, **options, **ties) == one
+        made.add(one.to_text())
+    assert len(made) == 4
+    assert rr.train(train, **options, step_ties="feature", step_tie_feature=2) == one
+    faults: list[tuple[dict[str, Any], str]] = [
+        ({"step_ties": "feature"}, "step_ties='feature' needs a feature"),
+        ({"step_ties": "feature", "step_tie_feature": "f99"}, "there is no feature 'f99'"),
+        ({"step_ties": "luck"}, 'step_ties is not known: got "luck"'),
+    ]
+    for wrong, said in faults:
+        with pytest.raises(rr.ParamError, match=said):
+            rr.train(train, **options, **wrong)

@@ -341,6 +341,46 @@ def test_yahoo2010_has_the_twelve_members_of_table_2() -> None:
     assert made.members["M12"].ranker == "M11"
     metrics = [made.members[f"M{number}"].ranker.metric for number in range(1, 11)]
     assert metrics == ["err"] * 4 + ["ndcg"] * 4 + ["err", "ndcg"]
+    for number in (*range(1, 9), 11):
+        ranker = made.members[f"M{number}"].ranker
+        assert (ranker.n_estimators, ranker.num_leaves, ranker.learning_rate) == (3000, 110, 0.05)
+        assert (ranker.preset, ranker.criterion) == ("yahoo2010", "least_squares")
+    for number in (9, 10):
+        net = made.members[f"M{number}"].ranker
+        assert (net.hidden, net.learning_rate, net.epochs) == ((25,), 1e-3, 500)
+        assert (net.optimiser, net.restart_from) == ("sgd", "random")
+    assert len(made.members["M4"].derive) == 4
+    assert made.members["M12"].normalise == "query_top"
+
+
+def test_yahoo2010_has_the_other_readings_as_options() -> None:
+    made = rr.recipe(
+        "yahoo2010", derived=6, mart_normalise="query", preset=None, net_preset=None, epochs=30
+    )
+    assert len(made.members["M4"].derive) * len(made.members["M4"].stack) == 6
+    assert made.members["M12"].normalise == "query"
+    assert made.members["M1"].ranker.criterion == "second_order"
+    assert (made.members["M9"].ranker.optimiser, made.members["M9"].ranker.epochs) == ("adam", 30)
+    with pytest.raises(rr.ParamError, match="derived: got 5, expected 4 or 6"):
+        rr.recipe("yahoo2010", derived=5)
+
+
+def test_features_are_derived_of_named_members(docs: Ranking) -> None:
+    trees = rr.LambdaMART(n_estimators=3, num_leaves=4, early_stopping=None)
+    members = {
+        "a": rr.Member(rr.MART(n_estimators=3, num_leaves=4), 1),
+        "b": rr.Member(rr.MART(n_estimators=3, num_leaves=3), 1),
+        "c": rr.Member(trees, 1, stack=("a", "b"), derive=(("b", "max"), "mean", ("a", "top3"))),
+    }
+    found = rr.ensemble(members, docs, folds=3, progress=False)
+    assert members["c"].derived == [(1, "max"), "mean", (0, "top3")]
+    again = rr.Booster.from_text(found.booster.to_text())
+    np.testing.assert_array_equal(
+        again.score(docs.X, qid=docs.qid), found.booster.score(docs.X, qid=docs.qid)
+    )
+    wrong = {**members, "c": rr.Member(trees, 1, stack=("a",), derive=(("b", "max"),))}
+    with pytest.raises(rr.ParamError, match="derive of member 'c': got 'b', expected some of a"):
+        rr.ensemble(wrong, docs, folds=3, progress=False)
 
 
 def test_yahoo2010_runs_whole_and_small(docs: Ranking) -> None:

@@ -74,6 +74,39 @@ def test_empty_queries_are_skipped_or_count() -> None:
     assert evaluated("zero").num_skipped == 0
 
 
+def test_queries_of_one_label_can_be_left_out() -> None:
+    scores, qid = [1, 2, 1, 2, 1, 2], [1, 1, 2, 2, 3, 3]
+    labels = [1, 0, 2, 2, 0, 0]
+    metrics = ["ndcg@10", "map", "err", "precision@1", "pairwise"]
+    every = rr.evaluate(scores, labels, qid=qid, metrics=metrics)
+    some = rr.evaluate(scores, labels, qid=qid, metrics=metrics, empty="skip-one-label")
+    for name in metrics:
+        expected = [every[name].per_query[0], math.nan, math.nan]
+        np.testing.assert_array_equal(some[name].per_query, expected)
+        assert (some[name], some[name].num_skipped) == (expected[0], 2)
+    assert every["ndcg@10"].per_query[1] == 1.0
+    two = [np.array([1.0, 0, 2, 1, 1, 2]), np.array([0.0, 1, 1, 1, 2, 2])]
+    best = rr.Combiner("ndcg@10", empty="skip-one-label").fit(two, labels, qid=qid)
+    assert best.value == 1.0
+
+
+def test_a_range_of_cuts_is_the_mean_over_them() -> None:
+    draw = np.random.default_rng(3)
+    qid = np.repeat(np.arange(30), 12)
+    scores, labels = draw.integers(0, 6, qid.size), draw.integers(0, 4, qid.size)
+    for measure in ("ndcg", "dcg", "err", "map", "precision", "recall", "mrr", "pairwise"):
+        cuts = [f"{measure}@{cut}" for cut in range(2, 16)]
+        found = rr.evaluate(scores, labels, qid=qid, metrics=[f"{measure}@2..15", *cuts])
+        mean = np.mean([found[cut].per_query for cut in cuts], axis=0)
+        np.testing.assert_allclose(found[f"{measure}@2..15"].per_query, mean, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["ndcg@5..5", "ndcg@5..2", "ndcg@0..3", "ndcg@1..", "ndcg@..3"])
+def test_a_range_of_cuts_rises(name: str) -> None:
+    with pytest.raises(rr.ParamError, match=r"are no range|is no rank"):
+        rr.evaluate([1, 2], [0, 1], metrics=name)
+
+
 def test_the_mean_is_weighted() -> None:
     scores, labels, qid = [1, 2, 2, 1], [0, 1, 0, 1], list("bbaa")
     for weight in ([3, 1], {"a": 1, "b": 3}, pd.Series([3, 1]), np.array([3, 1], ">f4")):
@@ -327,7 +360,7 @@ def test_unretrieved_docs_have_no_rank() -> None:
         ({"metrics": "ndcg@0"}, "metric.cut", "whole number from 1"),
         ({"metrics": []}, "metric.name", "metrics is empty"),
         ({"ties": "row"}, "metric.ties", "did you mean rows?"),
-        ({"empty": "nan"}, "metric.empty", "skip, zero, one"),
+        ({"empty": "nan"}, "metric.empty", "skip-one-label, zero, one"),
         ({"gain": "exp"}, "metric.gain", "exp2"),
         ({"gain": []}, "metric.gain", "empty"),
         ({"gain": [1, 0]}, "metric.gain", "gain[1]"),

@@ -66,6 +66,36 @@ def test_a_validation_set_decides_which_epoch_is_kept() -> None:
     assert again.booster == net.booster
 
 
+def test_the_papers_training_is_a_preset() -> None:
+    net: Any = rr.LambdaRank(preset="sgd")
+    assert (net.optimiser, net.schedule, net.weight_decay) == ("sgd", "constant", 0.0)
+    assert (net.inputs, net.hidden, net.learning_rate, net.epochs) == ("plain", (25,), 1e-3, 500)
+    assert (net.restart_from, net.restart_factor) == ("random", 1.0)
+    (X, y, qid), (V, z, ids) = made(), made(1)
+    options: dict[str, Any] = {"preset": "sgd", "hidden": (8,), "learning_rate": 0.02}
+    options |= {"patience": 4, "restarts": 3, "epochs": 200}
+    net = rr.LambdaRank(**options).fit(X, y, qid=qid, eval_set=(V, z, ids))
+    assert net.num_restarts == 3
+    history = list(net.history["valid"]["ndcg@10"])
+    assert net.best_epoch == int(np.argmax(history)) + 1
+    value = rr.evaluate(net.predict(V), z, qid=ids)["ndcg@10"]
+    assert value == pytest.approx(max(history))
+    # Each start learns until four epochs bring nothing new, compared with that start alone.
+    starts, best, since = 0, -1.0, 0
+    for at, one in enumerate(history):
+        best, since = (one, 0) if one > best else (best, since + 1)
+        if since == 4:
+            starts, best, since = starts + 1, -1.0, 0
+            assert at + 1 == len(history) or history[at + 1] < max(history), "a net of no skill"
+    assert starts == 4
+    order = np.random.default_rng(1).permutation(len(y))
+    again = rr.LambdaRank(**options, n_jobs=1)
+    again.fit(X[order], y[order], qid=qid[order], eval_set=(V, z, ids))
+    np.testing.assert_array_equal(again.predict(V), net.predict(V))
+    with pytest.raises(rr.ParamError, match="preset"):
+        rr.LambdaRank(preset="wu2008").fit(X, y, qid=qid)
+
+
 def test_soft_preferences_are_learned_instead_of_labels() -> None:
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     pairs = [[0, 1, 0.9, 1.0], [1, 2, 0.8, 1.0], [2, 3, 1.0, 0.5], [3, 2, 1.0, 0.2]]

@@ -29,6 +29,7 @@ def test_adaptation_prints_tables_beside_the_papers(tmp_path: Path) -> None:
     assert "| 0.5042 | 0.5449 | 0.5951 | 0.5623 |" in said, "the paper's LambdaSMART, closed"
     assert "| 4W-Interp. |" in said
     assert "λ-SMART is the best, closed: **" in said
+    assert "2 leaves beat LambdaBoost, closed, without randomness: **" in said
     assert (tmp_path / "figure4.png").stat().st_size > 1000
 
 
@@ -164,6 +165,7 @@ def test_the_ensemble_prints_three_tables_beside_the_papers(tmp_path: Path) -> N
         assert f"Table {number}: " in said
     assert "| 0.4657 |" in said, "the paper's ensemble"
     assert "M12: MART, normalised within queries" in said
+    assert "models 2 and 4 of table 1" in said
     found = held(said)
     assert len(found) == 9
     best = [claim for claim in found if claim.startswith("the average beats the member that is")]
@@ -178,6 +180,6 @@ def test_the_ensemble_reads_real_folds(tmp_path: Path) -> None:
     for part in range(5):
         docs = rr.datasets.make_polynomial(20, 8, 6, seed=1, first_query=20 * part)
         docs.to_letor(folder / f"part{part + 1}.txt")
-    said = run("ensemble.py", "--scale", "tiny", "--data", folder)
+    said = run("ensemble.py", "--scale", "tiny", "--data", folder, "--defaults")
     assert "## web: 100 test queries" in said
     assert said.count("web, fold ") == 5

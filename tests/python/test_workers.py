@@ -344,6 +344,12 @@ def test_what_workers_cannot_do_is_said_before_they_start(folder: Path) -> None:
         ({"on_loss": "weep"}, 'on_loss is not known: got "weep"'),
         ({"deadline": 0}, "deadline is out of range: got 0"),
         ({"workers": 0}, "workers: got 0"),
+        ({"overlap": 1}, "overlap: got 1, expected 0 with mode='histogram'"),
+        ({"overlap": 1, "mode": "features"}, "overlap: got 1, expected 0 with mode='features'"),
+        (
+            {"objective": "ranknet", "preferences": [[0, 1]]},
+            "preferences: got some, expected none with workers",
+        ),
     ):
         options: dict[str, Any] = {"dataset": folder / "s2", "workers": 2, **given}
         with pytest.raises((rr.ParamError, TypeError), match=wrong):

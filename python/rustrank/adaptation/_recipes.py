@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float64]
 
-#: The default training parameters: the papers' robust choice of shallow trees, with 70% of the documents
+#: The training parameters without a preset: the papers' robust choice of shallow trees, with 70% of the documents
 #: and of the features at each node.
 TREES: dict[str, Any] = {
     "num_trees": 300,
@@ -346,7 +346,7 @@ def _grow(context: RecipeContext) -> dict[str, RecipeResult]:
         message = f"no doc of the background lies within {more.max_distance:.4g} of the target's"
         raise RecipeNotApplicable(message)
     grown = context.train(more=there.take(more.rows))
-    chosen = f"{len(more.rows):,} docs of the background, {grown.chosen}"
+    chosen = f"{len(more.rows):,} docs of the background ({more.share:.1%}), {grown.chosen}"
     both = {"target": context.target, "grown": grown}
     return {
         "grow": replace(grown, chosen=chosen),
@@ -387,4 +387,4 @@ def check_trees(given: Mapping[str, Any] | None) -> dict[str, Any]:
         if name in _SET_BY_RECIPES or name not in TRAININGS["train"]:
             message = f"trees: {name} is no parameter of training that can be set here"
             raise ParamError(message, code="trees")
-    return {**TREES, **options}
+    return {**(TREES if options.get("preset") is None else {}), **options}

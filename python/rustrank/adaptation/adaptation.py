@@ -229,7 +229,8 @@ def adapt(
     trees : mapping, optional
         Parameters of `train` for all recipes. The defaults are the papers' advice: 8 leaves, a learning rate
         of 0.05, 0.7 of rows and features at each node, and fewer than 20 documents in a leaf if there are
-        few documents.
+        few documents. With ``"preset"`` among them, the others are what the preset says, as in
+        ``{"preset": "gao2009"}``.
     mixing : {"powell", "lambdarank", "coordinate"}
         How more than two rankers are combined: along Powell's directions, by a linear `LambdaRank` on
         their scores, or one weight after the other.

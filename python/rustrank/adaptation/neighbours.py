@@ -34,6 +34,8 @@ class Expansion:
         For each row, the distance to the farthest of its nearest seeds.
     max_distance : float
         The largest distance that is allowed.
+    share : float
+        The share of the background's documents that were taken.
     seeds : ndarray of int64
         The rows of the target that serve as seeds.
     X, y, qid : ndarray
@@ -43,6 +45,7 @@ class Expansion:
     rows: NDArray[np.int64]
     distance: NDArray[np.float64]
     max_distance: float
+    share: float
     seeds: NDArray[np.int64]
     X: NDArray[np.float32]
     y: NDArray[np.float32]
@@ -51,8 +54,8 @@ class Expansion:
     def __repr__(self) -> str:
         """Return the number of documents and seeds in one line."""
         return (
-            f"<Expansion: {len(self.rows):,} docs of {len(np.unique(self.qid)):,} queries, within "
-            f"{self.max_distance:.4g} of {len(self.seeds):,} seeds>"
+            f"<Expansion: {len(self.rows):,} docs of {len(np.unique(self.qid)):,} queries, {self.share:.2%} "
+            f"of the background, within {self.max_distance:.4g} of {len(self.seeds):,} seeds>"
         )
 
 
@@ -79,8 +82,8 @@ def expand(
     neighbours : int, default 3
         The number of nearest seeds to look at, by the cosine of the angle between documents.
     max_distance : float, optional
-        The largest distance (1 minus the cosine) to the farthest of these seeds; by default the median
-        of the same distance between seeds of different queries.
+        The largest distance (1 minus the cosine) to the farthest of these seeds; by default a very
+        small one: of the same distances between seeds of different queries, one in twenty is smaller.
     scale : bool, default True
         Whether features are standardised with the target's mean and standard deviation first; otherwise
         features with large values dominate. A missing value counts as the mean.
@@ -118,7 +121,7 @@ def expand(
         raise DataError(message, code="expand.seeds")
     vectors, others = _vectors(here.X, here.X[seeds], scale), _vectors(here.X, there.X, scale)
     if most is None:
-        most = _median_distance(vectors, here.query[seeds], neighbours, num_threads)
+        most = _small_distance(vectors, here.query[seeds], neighbours, num_threads)
     distance, near = _nearest(vectors, others, neighbours, num_threads)
     is_near = distance[:, -1] <= most
     same = (here.y[seeds][near] == there.y[:, None]).any(axis=1)
@@ -127,6 +130,7 @@ def expand(
         rows=rows,
         distance=distance[rows, -1],
         max_distance=float(most),
+        share=len(rows) / max(len(there.y), 1),
         seeds=seeds,
         X=there.X[rows],
         y=there.y[rows],
@@ -187,10 +191,10 @@ def _nearest(
     return np.asarray(distance), np.asarray(near)
 
 
-def _median_distance(
+def _small_distance(
     vectors: NDArray[np.float64], query: NDArray[np.int64], count: int, num_threads: int | None
 ) -> float:
-    """Return the median distance of seeds to the farthest of their nearest seeds of other queries."""
+    """Return the 5 % quantile of seeds' distances to the farthest of their nearest in other queries."""
     farthest = []
     for one in np.unique(query):
         others = vectors[query != one]
@@ -200,4 +204,4 @@ def _median_distance(
     if not farthest:
         message = "one query of the target alone tells no usual distance: pass max_distance="
         raise DataError(message, code="expand.distance")
-    return float(np.median(np.concatenate(farthest)))
+    return float(np.quantile(np.concatenate(farthest), 0.05))

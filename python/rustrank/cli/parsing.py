@@ -71,7 +71,7 @@ OFFERED: dict[str, Sequence[str]] = {
     "metric": [f"{name}{cut}" for name in measures() if "(" not in name for cut in ("", "@10")],
     "gain": ("exp2", "linear"),
     "ties": ("expected", "rows", "worst"),
-    "empty": ("skip", "zero", "one"),
+    "empty": ("skip", "skip-one-label", "zero", "one"),
 }
 
 

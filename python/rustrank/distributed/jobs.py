@@ -52,6 +52,7 @@ class Job:
         if options["callbacks"] is not None:
             message = "callbacks: got some, expected none: workers cannot call back here"
             raise ParamError(message, code="workers")
+        _check_sharing(options)
         if options["base"] is not None and not is_booster(options["base"]):
             raise wrong_kind("base", options["base"], "a Booster")
         checked = {
@@ -79,6 +80,23 @@ class Job:
         """Return the options of `train` that concern the model."""
         left_out = {"dataset", *_OF_WORKERS}
         return {name: one for name, one in self.options.items() if name not in left_out}
+
+
+def _check_sharing(options: Mapping[str, Any]) -> None:
+    """Refuse what would count documents twice, and rows that have no number."""
+    mode, overlap = options["mode"], options["overlap"]
+    if overlap and mode in ("histogram", "features"):
+        message = (
+            f"overlap: got {overlap}, expected 0 with mode={mode!r}: the sums over workers would count "
+            "the documents that two of them have twice; the selections take overlaps"
+        )
+        raise ParamError(message, code="overlap")
+    if options["preferences"] is not None:
+        message = (
+            "preferences: got some, expected none with workers: they are pairs of row numbers, and the "
+            "rows of shards are numbered in each shard"
+        )
+        raise ParamError(message, code="preferences")
 
 
 def _plain(name: str, value: Any) -> Any:

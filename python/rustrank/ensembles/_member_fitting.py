@@ -125,7 +125,7 @@ class MemberFitting:
         booster, unseen = merged(fits, np.full(len(fits), 1.0 / len(fits))), raw
         if of.stack:
             below = [self.fitted[one].booster for one in of.stack]
-            booster = Stacking(below, of.derive).booster(booster)
+            booster = Stacking(below, of.derived).booster(booster)
         if member.normalise != "none":
             booster = mix([booster], [1.0], normalise=member.normalise)
             if raw is not None:
@@ -145,7 +145,7 @@ class MemberFitting:
             else one.unseen_scores
             for one in below
         ]
-        stacking, docs = Stacking([one.booster for one in below], member.derive), self.docs
+        stacking, docs = Stacking([one.booster for one in below], member.derived), self.docs
         X = stacking.table(docs.X, qid=docs.query, scores=scores)
         names = docs.names and [*docs.names, *stacking.names[len(docs.names) :]]
         return replace(docs, X=np.asarray(X, np.float32), names=names)

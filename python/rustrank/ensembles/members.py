@@ -8,7 +8,7 @@ from typing import Any
 
 from rustrank.combining.combiner import Combiner
 from rustrank.ensembles._weighting import DEFAULTS
-from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind
+from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind, wrong_value
 from rustrank.estimators.lambdamart import MART, XENDCGMART, LambdaMART
 from rustrank.estimators.ranker import Ranker
 from rustrank.estimators.raw_rankers import LambdaRank
@@ -42,9 +42,9 @@ class Member:
         ``(0.7, 5)`` is the fifth paper's Aug70, ``(0.5, 10)`` its Aug50.
     stack : sequence of str
         The members whose scores are features of this one.
-    derive : sequence of {"score", "max", "mean", "top3"}
+    derive : sequence of {"score", "max", "mean", "top3"} or of (member, name)
         The features derived from each of these: the score of the document, the largest and the mean score of
-        its query, and the mean of the three largest.
+        its query, and the mean of the three largest. A pair is of that member only, such as ``("M11", "max")``.
     normalise : {"none", "logistic", "query", "query_range", "query_top"}
         The normalisation of scores before they are combined: probabilities of a logistic loss
         (``logistic``); mean 0 and variance 1 (``query``) or the range 0 to 1 (``query_range``) within each
@@ -56,7 +56,7 @@ class Member:
     bags: int | None = None
     augment: tuple[float, int] | None = None
     stack: Sequence[str] = ()
-    derive: Sequence[str] = DERIVED
+    derive: Sequence[str | tuple[str, str]] = DERIVED
     normalise: str = "none"
 
     @property
@@ -73,6 +73,14 @@ class Member:
     def is_fitted(self) -> bool:
         """Whether models are fitted: the ranker is no booster, and not that of another member."""
         return not isinstance(self.ranker, (str, Booster))
+
+    @property
+    def derived(self) -> list[str | tuple[int, str]]:
+        """What is derived from the members of ``stack``, which are named by their numbers."""
+        return [
+            one if isinstance(one, str) else (list(self.stack).index(one[0]), one[1])
+            for one in self.derive
+        ]
 
     def description(self) -> str:
         """Describe the member in one line."""
@@ -110,20 +118,26 @@ class Recipe:
 def yahoo2010(
     *,
     num_trees: int = 3000,
-    num_leaves: int = 100,
+    num_leaves: int = 110,
     learning_rate: float = 0.05,
+    preset: str | None = "yahoo2010",
     early_stopping: int = 200,
     bags: int | None = None,
     aug70: tuple[float, int] = (0.7, 5),
     aug50: tuple[float, int] = (0.5, 10),
     mart_trees: int | None = None,
+    derived: int = 4,
+    mart_normalise: str = "query_top",
+    net_preset: str | None = "sgd",
+    net_learning_rate: float | None = None,
     hidden: int = 25,
-    epochs: int = 30,
+    epochs: int | None = None,
     min_leaf_docs: int = 20,
     ndcg: str = "ndcg",
 ) -> Recipe:
     """Return the twelve members that won Yahoo's challenge (Burges, Svore and others 2011, table 2)."""
     trees: dict[str, Any] = {
+        "preset": preset,
         "n_estimators": num_trees,
         "num_leaves": num_leaves,
         "learning_rate": learning_rate,
@@ -131,7 +145,7 @@ def yahoo2010(
         "min_leaf_docs": min_leaf_docs,
     }
     # These features are the same for all documents of a query.
-    stacked = {"stack": ("M11", "M12"), "derive": ("max", "mean", "top3")}
+    stacked = {"stack": ("M11", "M12"), "derive": _derived(derived)}
     table: dict[str, tuple[Member, str]] = {}
     for first, metric, called in ((1, "err", "ERR"), (5, ndcg, "NDCG")):
         variants: tuple[tuple[dict[str, Any], str], ...] = (
@@ -143,16 +157,33 @@ def yahoo2010(
         for at, (options, suffix) in enumerate(variants, first):
             member = Member(LambdaMART(metric=metric, **trees), bags, **options)
             table[f"M{at}"] = member, f"LambdaMART for {called}{suffix}"
+    of_nets: dict[str, Any] = {"epochs": epochs, "learning_rate": net_learning_rate}
+    of_nets = {name: value for name, value in of_nets.items() if value is not None}
     for name, metric, called in (("M9", "err", "ERR"), ("M10", ndcg, "NDCG")):
-        net = LambdaRank(hidden=(hidden,), epochs=epochs, metric=metric)
+        net = LambdaRank(preset=net_preset, hidden=(hidden,), metric=metric, **of_nets)
         table[name] = Member(net, 1), f"LambdaRank for {called}"
     if mart_trees is not None:
         trees["n_estimators"] = mart_trees
     mart = MART(objective="err_logistic", metric="err", **trees)
     table["M11"] = Member(mart, 1, normalise="logistic"), "MART"
     # The two differ in nothing else, so they share their models.
-    table["M12"] = Member("M11", normalise="query_top"), "MART, normalised within queries"
+    table["M12"] = Member("M11", normalise=mart_normalise), "MART, normalised within queries"
     return _recipe_of(table, ("err", ndcg), _combinations(ndcg), _subsets())
+
+
+#: The derived features of ``yahoo2010``, by their number. Its paper has four, "derived from two logistic
+#: regression models": the largest and the mean score "over all the documents, and also over the top three",
+#: whose largest is the same. Six are all that differ.
+_DERIVED: dict[int, Sequence[str | tuple[str, str]]] = {
+    4: (("M11", "max"), ("M11", "mean"), ("M12", "max"), ("M12", "top3")),
+    6: ("max", "mean", "top3"),
+}
+
+
+def _derived(number: int) -> Sequence[str | tuple[str, str]]:
+    if number not in _DERIVED:
+        raise wrong_value("derived", number, "4 or 6")
+    return _DERIVED[number]
 
 
 def _recipe_of(
@@ -256,10 +287,13 @@ def recipe(name: str, **options: Any) -> Recipe:
         ranks of values within queries, and on these the cross entropy that bounds NDCG, MART and symmetric trees;
         and a net.
     **options
-        Of ``yahoo2010``: ``num_trees`` (3000), ``num_leaves`` (100), ``learning_rate`` (0.05),
-        ``early_stopping`` (200), ``min_leaf_docs`` (20), ``bags`` (one a fold; of LambdaMART), ``aug70`` and ``aug50``,
-        ``mart_trees`` (as many as the others), ``hidden`` (25 units) and ``epochs`` (30) of the nets,
-        and ``ndcg`` (``ndcg``, or with a cut). Of ``diverse``: ``num_trees`` (500), ``num_leaves`` (15),
+        Of ``yahoo2010``: ``num_trees`` (3000), ``num_leaves`` (110), ``learning_rate`` (0.05), ``preset``
+        (``yahoo2010``: the paper's lambdas and splits; None for our defaults), ``early_stopping`` (200),
+        ``min_leaf_docs`` (20), ``bags`` (one a fold; of LambdaMART), ``aug70`` and ``aug50``; ``mart_trees`` (as many
+        as the others), ``derived`` (4 features of MART's scores, or 6), and ``mart_normalise``, what M12 is:
+        ``query_top`` as in the paper's section 4.2, or ``query``, unit variance, as in its table 2;
+        ``net_preset`` (``sgd``; None for our defaults), ``net_learning_rate``, ``hidden`` (25 units) and
+        ``epochs`` of the nets; and ``ndcg`` (``ndcg``, or with a cut). Of ``diverse``: ``num_trees`` (500), ``num_leaves`` (15),
         ``learning_rate`` (0.07), ``early_stopping`` (50), ``min_leaf_docs``, ``bags``, ``epochs`` (20) and ``metric``
         (``ndcg@10``).
 
@@ -306,7 +340,7 @@ def _check(name: str, member: Member, members: Mapping[str, Member]) -> None:
         whole(f"bags of {what}", member.bags, 0, _MOST_BAGS)
     _check_augment(f"augment of {what}", member.augment)
     _check_known(f"stack of {what}", member.stack, members)
-    _check_known(f"derive of {what}", member.derive, DERIVED)
+    _check_derive(f"derive of {what}", member)
     _check_known(f"normalise of {what}", [member.normalise], NORMALISATIONS)
     if member.stack and not member.derive:
         message = f"derive of {what} is empty: expected some of {', '.join(DERIVED)}"
@@ -348,6 +382,24 @@ def _check_known(what: str, names: Any, known: Collection[str]) -> None:
         raise wrong_kind(what, names, "a sequence of names", "members")
     for name in names:
         choice(what, name, known, "members", "some of")
+
+
+def _check_derive(what: str, member: Member) -> None:
+    pairs = (
+        []
+        if isinstance(member.derive, str)
+        else [one for one in member.derive if not isinstance(one, str)]
+    )
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise wrong_kind(what, pair, "a name, or a member and a name", "members")
+    _check_known(what, [pair[0] for pair in pairs], member.stack)
+    names = (
+        member.derive
+        if isinstance(member.derive, str)
+        else [one if isinstance(one, str) else one[1] for one in member.derive]
+    )
+    _check_known(what, names, DERIVED)
 
 
 def needs_of(member: Member) -> list[str]:

@@ -74,8 +74,7 @@ class Ranker(ABC):
 
     def _preset(self) -> Mapping[str, Any]:
         """Return what options are that were not given, if not their defaults."""
-        name = vars(self).get("preset")
-        values = schema.PRESETS.get(name, {}) if isinstance(name, str) else {}
+        values = schema.changed_defaults(vars(self))
         return {schema.OF_ESTIMATORS.get(one, one): value for one, value in values.items()}
 
     def _checked(self, **more: Any) -> dict[str, Any]:

@@ -270,7 +270,7 @@ def evaluate(
     metrics : str or sequence of str, default ("ndcg@10",)
         ``ndcg``, ``dcg``, ``err``, ``map``, ``mrr``, ``precision``, ``recall``, ``pairwise`` or
         rank-biased precision with its persistence, ``rbp(p=0.8)``, each with or without a cut, as in
-        ``err@20``. Precision is divided by its cut, also where fewer docs are retrieved; without a
+        ``err@20``, or as the mean over a range of cuts, as in ``ndcg@1..10``. Precision is divided by its cut, also where fewer docs are retrieved; without a
         cut, by the number of retrieved docs.
     query_weight : array-like or mapping, optional
         The weight of each query in the mean, in order of first appearance, or by id: a mapping, or
@@ -281,9 +281,10 @@ def evaluate(
     ties : {"expected", "rows", "worst"}, default "expected"
         Docs with equal scores: the expectation over their orders; the first row first; the
         least relevant first.
-    empty : {"skip", "zero", "one"}, default "skip"
-        Queries without a relevant document, or without two different labels: left out of the mean and
-        counted as skipped, or with the value 0 or 1.
+    empty : {"skip", "skip-one-label", "zero", "one"}, default "skip"
+        Queries without a relevant document, or without two different labels in ``pairwise``: left out
+        of the mean and counted as skipped, or with the value 0 or 1. ``"skip-one-label"`` also leaves
+        out every query whose documents all have the same label, as Wu et al. (2008) do.
     relevant_from : float, default 1
         The smallest label of a relevant doc, for metrics of relevant and irrelevant docs.
     max_label : float, optional

@@ -14,6 +14,7 @@ class SharedOptions(TypedDict, total=False):
     gain: Any
     relevant_from: float | None
     max_label: float | None
+    preset: str | None
     progress: bool
 
 # Options of all rankers.
@@ -47,6 +48,8 @@ class GrowthOptions(SharedOptions, total=False):
     step_min: float
     step_max: float
     step_on: str | None
+    step_ties: str
+    step_tie_feature: str | int | None
     dropout: float
     dropout_skip: float
     dropout_max: int | None
@@ -60,7 +63,6 @@ class GrowthOptions(SharedOptions, total=False):
     feature_weight: Mapping[str | int, float] | Sequence[float] | None
     metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]]
     early_stopping: int | EarlyStopping | None
-    preset: str | None
 
 # Options of losses on queries.
 class QueryLoss(TypedDict, total=False):
@@ -119,6 +121,7 @@ class RankNetOptions(EstimatorOptions, total=False):
     limit: float
     patience: int | None
     restarts: int
+    restart_from: str
     restart_factor: float
     metric: str | Sequence[str]
     pairs_to: int | str | None

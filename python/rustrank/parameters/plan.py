@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,15 @@ import numpy as np
 
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.data.dataset_building import is_booster
-from rustrank.errors import DataError, ParamError, ParamKindError, shown, wrong_kind, wrong_value
+from rustrank.errors import (
+    DataError,
+    ParamError,
+    ParamKindError,
+    RustrankWarning,
+    shown,
+    wrong_kind,
+    wrong_value,
+)
 from rustrank.inputs.scalars import as_list, choice, named, real, whole
 from rustrank.inputs.tables import check_same_names, feature_number
 from rustrank.inputs.vectors import as_doubles, first_true
@@ -190,12 +199,23 @@ class Plan:
             self.function = Loss(objective, dataset.query_ids)
             del self.params["objective"]
         self.limits = Limits(options, dataset)
+        _warn_of_shrunk_steps(options)
         self.preferences = preferences_of(options["preferences"], objective, augment)
         rule = options["early_stopping"]
         self.patience = None if rule is None else Patience(rule, list(valid), self.metrics)
         sets = {"the training set": dataset, **valid}
         self.base, self.is_scored = _base(options["base"], sets)
         self.checkpoint = checkpoint
+
+
+def _warn_of_shrunk_steps(options: Mapping[str, Any]) -> None:
+    rate = options["learning_rate"]
+    if options["step"] == "exact" and rate != 1:
+        message = (
+            f"step='exact' with learning_rate={rate:g}: every exact step is multiplied by it, so that "
+            "the model learns slowly; leave learning_rate out, and it is 1"
+        )
+        warnings.warn(message, RustrankWarning, stacklevel=5)
 
 
 def train_options(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -289,6 +309,11 @@ class Limits:
         #: Whether scores may rise with a feature, or fall.
         self.monotone = [(feature, way > 0) for feature, way in directions.items() if way]
         self.interactions = list(self._groups(options["interactions"]))
+        tie_feature = options["step_tie_feature"]
+        #: What ranks docs with equal scores in exact steps.
+        self.tie_feature = (
+            None if tie_feature is None else self._number("step_tie_feature", tie_feature)
+        )
         self.feature_weight = [pair for pair in weights.items() if pair[1] != 1.0]
 
     def _values(

@@ -109,15 +109,29 @@ TRAININGS: dict[str, dict[str, Parameter]] = {
 }
 #: Parameters of `rustrank.train` that go together, by the name of the preset.
 PRESETS: dict[str, dict[str, Any]] = dict(_SCHEMA["presets"])
+#: The same of nets.
+NET_PRESETS: dict[str, dict[str, Any]] = {
+    name: {option: _frozen(value) for option, value in values.items()}
+    for name, values in _SCHEMA["net_presets"]
+}
+#: Defaults of other parameters that a value of ``step`` changes, by that value.
+_STEPS: dict[str, dict[str, Any]] = dict(_SCHEMA["steps"])
 OBJECTIVES = TRAININGS["train"]["objective"].choices
 
 
 def with_preset(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given and, for parameters that were not, the values of the preset."""
-    name = given.get("preset")
-    if name is None:
-        return dict(given)
-    return {**PRESETS[choice("preset", name, PRESETS)], **given}
+    """Return what was given and, for parameters that were not, what the preset and the step say."""
+    if (name := given.get("preset")) is not None:
+        choice("preset", name, PRESETS)
+    return {**changed_defaults(given), **given}
+
+
+def changed_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults that are others because of the preset and the step that were given."""
+    preset, step = (
+        value if isinstance(value, str) else "" for value in map(given.get, ("preset", "step"))
+    )
+    return {**PRESETS.get(preset, {}), **NET_PRESETS.get(preset, {}), **_STEPS.get(step, {})}
 
 
 def checked(training: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -212,9 +212,9 @@ def train(
         thirds of ``docs_per_tree``.
     step : {"newton", "exact"}, default "newton"
         Whether all leaf values of a tree are multiplied, besides ``learning_rate``, by the number
-        that is best for a metric, found exactly among all from ``step_min`` to ``step_max``. It is
-        meant for a ``learning_rate`` of 1: a metric does not see the scale of scores, so steps that
-        are best for scores that were shrunk, and are shrunk in turn, become very small.
+        that is best for a metric, found exactly among all from ``step_min`` to ``step_max``. With
+        it, ``learning_rate`` is 1 by default: a metric does not see the scale of scores, so steps
+        that are best for scores that were shrunk, and are shrunk in turn, become very small.
     step_metric : str, optional
         For the exact step: the metric; the first ``metric`` by default.
     step_min : float, default 0.1
@@ -224,6 +224,11 @@ def train(
     step_on : str, optional
         For the exact step: the name of the validation set whose docs decide; the training set by
         default.
+    step_ties : {"expected", "jitter", "feature"}, default "expected"
+        For the exact step: how docs with equal scores are ranked.
+    step_tie_feature : str | int, optional
+        With ``step_ties="feature"``: the feature, by name or number; one that rises with relevance,
+        such as BM25.
     dropout : float, default 0.0
         The share of the trees so far that are left out while a new one is grown (DART: Rashmi and
         Gilad-Bachrach 2015), which keeps late trees from mattering little; 0 for none. Later rounds

@@ -35,6 +35,7 @@ ESTIMATORS: dict[str, Callable[[], Any]] = {
     "RankNet": lambda: rr.RankNet(hidden=(4,), epochs=3),
     "RankNet linear": lambda: rr.RankNet(hidden=(), epochs=3, optimiser="sgd", schedule="constant"),
     "LambdaRank": lambda: rr.LambdaRank(epochs=3),
+    "LambdaRank sgd": lambda: rr.LambdaRank(preset="sgd", epochs=3),
     "LambdaRank deep": lambda: rr.LambdaRank(hidden=(6, 4), epochs=3, batch_queries=4, sigma=0.5),
     "LambdaRank options": lambda: rr.LambdaRank(
         hidden=(4,),
@@ -77,6 +78,7 @@ for _name, _make in ESTIMATORS.items():
     rr.LambdaMART,
     **few(early_stopping=2, n_estimators=30, learning_rate=0.5),
 )
+@case("held out LambdaRank restarts", rr.LambdaRank, epochs=9, patience=1, restart_from="random")
 @case("held out LambdaRank", rr.LambdaRank, hidden=(8,), epochs=12, patience=1, learning_rate=0.05)
 @case(
     "held out RankNet",

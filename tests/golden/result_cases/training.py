@@ -87,6 +87,8 @@ TRAINED: dict[str, dict[str, Any]] = {
     "doc_sampling importance": {"doc_sampling": "importance", "docs_per_tree": 0.4},
     "step exact": {"step": "exact", "learning_rate": 1.0},
     "step exact err": {"step": "exact", "step_metric": "err@5", "step_min": 0.5, "step_max": 3.0},
+    "step exact jitter": {"step": "exact", "step_ties": "jitter"},
+    "step exact feature": {"step": "exact", "step_ties": "feature", "step_tie_feature": 1},
     "step exact valid": {"step": "exact", "step_on": "valid", "step_metric": "map"},
     "dropout tree": {"dropout": 0.5, "dropout_skip": 0.0, "num_trees": 10},
     "dropout forest": {"dropout": 0.5, "dropout_normaliser": "forest", "num_trees": 10},
