@@ -338,10 +338,10 @@ impl<'a> SweepRun<'a> {
         let end = WalkLimit { until: window.until, most_events };
         let WalkOutcome { start, next } = if self.rules.is_sum {
             let mut sum = GainSum::new(&self.rules, known, tied_docs, buffers);
-            kernel::walk(level, list, end, &mut sum, changes)
+            kernel::walk_sum(level, list, end, &mut sum, changes)
         } else {
             let mut recomputed = RecomputedMetric::new(&self.rules, known, tied_docs, buffers);
-            kernel::walk(level, list, end, &mut recomputed, changes)
+            kernel::walk_recomputed(level, list, end, &mut recomputed, changes)
         };
         part.start = part.start.wrapping_add(start);
         part.weight += (weight * WEIGHT) as u128;

@@ -55,7 +55,7 @@ pub(crate) use mean::{check_weights, largest};
 pub(crate) use name::pick;
 pub(crate) use pair_weights::{PairColumns, PairWeightTables, RankLimits};
 pub(crate) use prepared::{MetricScratch, PreparedMetric};
-pub(crate) use ranking::Ranking;
+pub(crate) use ranking::{Ranking, falling};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;

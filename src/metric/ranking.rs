@@ -192,7 +192,7 @@ impl Ranking {
             let short = score as f32;
             exact &= f64::from(short) == score;
             if score > f64::NEG_INFINITY {
-                let high = falling32(short);
+                let high = falling(short);
                 self.narrow.push(u64::from(high) << 32 | u64::from(low(doc as u32, label)));
             }
         }
@@ -250,9 +250,10 @@ fn label_bits(label: f32) -> u32 {
     (label + 0.0).to_bits()
 }
 
-/// Bits that rise as the score falls.
-fn falling32(score: f32) -> u32 {
-    let bits = score.to_bits();
+/// Bits that rise as the score falls; the two zeros are one score.
+#[inline]
+pub(crate) fn falling(score: f32) -> u32 {
+    let bits = (score + 0.0).to_bits();
     !(bits ^ ((bits.cast_signed() >> 31).cast_unsigned() | 1 << 31))
 }
 

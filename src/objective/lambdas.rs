@@ -4,7 +4,7 @@
 //! scores are then equal are tied. Sums over pairs have 32 bits and an order given by ranks alone.
 
 use super::augment::{self, Copied, with_copies};
-use super::kernel::{Column, GAP, Kernels, Pairs, SIGN, TWO, WIDE, WIDEST};
+use super::kernel::{self, Column, GAP, Pairs, SIGN, TWO, WIDE, WIDEST};
 use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
 use super::pair_gains::{PairGains, PairLabels};
 use super::pair_weights::{PairTables, RankDiscounts, WeightRule};
@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::metric::{LabelFacts, PreparedMetric, SwapDelta};
 use crate::random;
+use crate::simd::Level;
 
 /// Separates these random draws from others with the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rrlambda");
@@ -22,7 +23,7 @@ const PURPOSE: u64 = u64::from_le_bytes(*b"rrlambda");
 /// What all queries of a call share.
 struct LambdaTask<'a> {
     options: &'a LambdaOptions,
-    kernels: Kernels,
+    level: Level,
     rule: WeightRule<'a>,
     labels: PairLabels<'a>,
     swap: Option<SwapDelta>,
@@ -35,7 +36,7 @@ struct LambdaTask<'a> {
 pub(super) fn gradients(
     options: &LambdaOptions,
     rule: WeightRule<'_>,
-    kernels: Kernels,
+    level: Level,
     call: GradientCall<'_>,
     gradients: &mut [Gradient],
 ) -> Result<()> {
@@ -62,7 +63,7 @@ pub(super) fn gradients(
     let alone = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
     let cost = |docs: usize| augment::cost(augment, docs, alone);
     let labels = PairLabels::new((metric.as_ref(), rule), &ranks, facts);
-    let task = LambdaTask { options, kernels, rule, labels, swap, ranks: &ranks, drawn };
+    let task = LambdaTask { options, level, rule, labels, swap, ranks: &ranks, drawn };
     let buffers = || {
         (LambdaBuffers { swap: task.swap.clone(), ..LambdaBuffers::default() }, Copied::default())
     };
@@ -137,7 +138,7 @@ impl LambdaBuffers {
     /// Reads the scores; returns which variant of the pair loop to run.
     fn shape(&mut self, task: &LambdaTask<'_>, query: Query<'_>) -> Result<usize> {
         self.clean.reserve(query.scores.len());
-        let (worst, all_finite) = task.kernels.shift(query.scores, &mut self.clean);
+        let (worst, all_finite) = kernel::shift(task.level, query.scores, &mut self.clean);
         if !all_finite {
             query.check_scores()?;
         }
@@ -155,7 +156,7 @@ impl LambdaBuffers {
             self.exp.reset(query.scores.len(), 1.0);
             shape |= WIDE;
         } else {
-            task.kernels.exps(sigma, &self.clean, &mut self.exp);
+            kernel::exps(task.level, sigma, &self.clean, &mut self.exp);
         }
         Ok(shape)
     }
@@ -169,10 +170,10 @@ impl LambdaBuffers {
             self.perturbed.reset_tail(num_docs, f32::NEG_INFINITY);
             let docs = (query.doc_hash, &self.clean[..num_docs]);
             let noise = (noise.scale as f32, stream);
-            task.kernels.perturb(noise, docs, &mut self.perturbed[..num_docs]);
+            kernel::perturb(task.level, noise, docs, &mut self.perturbed[..num_docs]);
             scores = &self.perturbed;
         }
-        self.order.rank(task.kernels, scores, num_docs);
+        self.order.rank(task.level, scores, num_docs);
         if task.drawn {
             let draw = |doc: u32| random::draw_in(stream, query.doc_hash[doc as usize]);
             self.order.order_by_draw(&self.gains.gain, draw);
@@ -264,7 +265,7 @@ impl LambdaBuffers {
             grad,
             hess,
         };
-        self.total += f64::from(task.kernels.pairs(shape, &mut pairs));
+        self.total += f64::from(kernel::pairs(task.level, shape, &mut pairs));
     }
 
     /// Adds the sums by rank to those by doc; docs that are alike share theirs.

@@ -1,9 +1,11 @@
 //! Functions of sixteen numbers without a library's `exp` and `ln`, whose last bits differ from
 //! machine to machine and which take one number at a time.
+#![expect(unsafe_code, reason = "loops compiled for instructions behind a run-time check")]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
 use super::LANES;
-use super::lanes::{Lanes, exp};
+use super::lanes::{PairLanes, exp};
+use crate::model::mlp::kernel::at_levels;
 use crate::random;
 
 /// ln(x) for positive normal x; relative error below 3e-7, also near 1.
@@ -25,18 +27,27 @@ fn ln(x: f32) -> f32 {
     power * std::f32::consts::LN_2 + tail
 }
 
+at_levels! {
+    /// `exps[i] = exp(sigma * scores[i])`; scores are at most 0.
+    exps(sigma: f32, scores: &[f32], exps: &mut [f32]) = exps_loop<Lanes>
+}
+
 #[inline(always)]
-pub(super) fn exps<L: Lanes>(sigma: f32, scores: &[f32], exps: &mut [f32]) {
+fn exps_loop<L: PairLanes>(sigma: f32, scores: &[f32], exps: &mut [f32]) {
     let scores = scores.as_chunks::<LANES>().0;
     for (exps, scores) in exps.as_chunks_mut::<LANES>().0.iter_mut().zip(scores) {
         exp(L::splat(sigma).times(L::load(scores))).store(exps);
     }
 }
 
-/// `clean[i] = scores[i] - best` in 32 bits, with pads of -inf; the worst of them, and whether all
-/// scores are finite.
+at_levels! {
+    /// `clean[i] = scores[i] - best` in 32 bits, with pads of -inf; the worst of them, and whether all
+    /// scores are finite.
+    shift(scores: &[f64], clean: &mut [f32]) -> (f32, bool) = shift_loop
+}
+
 #[inline(always)]
-pub(super) fn shift(scores: &[f64], clean: &mut [f32]) -> (f32, bool) {
+fn shift_loop(scores: &[f64], clean: &mut [f32]) -> (f32, bool) {
     // A number that is not finite makes a sum NaN.
     let (mut best, mut zeros) = ([f64::NEG_INFINITY; 8], [0.0; 8]);
     let (steps, rest) = scores.as_chunks::<8>();
@@ -73,8 +84,14 @@ fn gumbel(bits: u64) -> f32 {
     -ln(-ln(u))
 }
 
+at_levels! {
+    /// `perturbed[i] = scores[i] + scale * g`, with `g` the Gumbel draw of doc i in `stream`, a
+    /// prepared stream of [`crate::hash`].
+    perturb(noise: (f32, u64), docs: (&[u64], &[f32]), perturbed: &mut [f32]) = perturb_loop
+}
+
 #[inline(always)]
-pub(super) fn perturb(
+fn perturb_loop(
     (scale, stream): (f32, u64),
     (doc_hash, scores): (&[u64], &[f32]),
     perturbed: &mut [f32],
@@ -85,8 +102,13 @@ pub(super) fn perturb(
     }
 }
 
+at_levels! {
+    /// `counts[i]`: how many docs have a higher score than doc i.
+    above(scores: &[f32], counts: &mut [f32]) = above_loop<Lanes>
+}
+
 #[inline(always)]
-pub(super) fn above<L: Lanes>(scores: &[f32], counts: &mut [f32]) {
+fn above_loop<L: PairLanes>(scores: &[f32], counts: &mut [f32]) {
     let steps = scores.as_chunks::<LANES>().0;
     for (counts, mine) in counts.as_chunks_mut::<LANES>().0.iter_mut().zip(steps) {
         let mine = L::load(mine);

@@ -14,7 +14,6 @@ use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
-use crate::objective::kernel::Kernels;
 use crate::objective::lambdas;
 use crate::objective::pair_weights::WeightRule;
 use crate::objective::tasks::GradientCall;
@@ -60,9 +59,8 @@ impl Objective for LambdaRank {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let rule = WeightRule::of(&self.options.metric);
-        let kernels = Kernels::new(self.level);
         let call = GradientCall { target, state: &state, interrupt };
-        lambdas::gradients(&self.options, rule, kernels, call, gradients)
+        lambdas::gradients(&self.options, rule, self.level, call, gradients)
     }
 
     fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {

@@ -5,7 +5,6 @@ use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
-use crate::objective::kernel::Kernels;
 use crate::objective::lambdas;
 use crate::objective::pair_weights::WeightRule;
 use crate::objective::tasks::GradientCall;
@@ -50,9 +49,8 @@ impl Objective for RankNet {
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        let kernels = Kernels::new(self.level);
         let call = GradientCall { target, state: &state, interrupt };
-        lambdas::gradients(&self.options, WeightRule::Equal, kernels, call, gradients)
+        lambdas::gradients(&self.options, WeightRule::Equal, self.level, call, gradients)
     }
 
     fn needs_pairs(&self) -> bool {

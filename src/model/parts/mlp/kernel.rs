@@ -48,32 +48,33 @@ pub(crate) struct Scaling {
 /// Defines a function that runs a loop with the instructions of a level; a body `<Lanes>` gets the lanes
 /// of the level, too.
 macro_rules! at_levels {
-    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) = $body:ident) => {
+    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $body:ident) => {
         at_levels! {
-            @ $(#[$doc])* $name($($argument: $type),*) = [$body] [$body] [$body]
+            @ $(#[$doc])* $name($($argument: $type),*) $(-> $result)? = [$body] [$body] [$body]
         }
     };
-    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) = $body:ident<Lanes>) => {
+    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? =
+        $body:ident<Lanes>) => {
         at_levels! {
-            @ $(#[$doc])* $name($($argument: $type),*) =
+            @ $(#[$doc])* $name($($argument: $type),*) $(-> $result)? =
                 [$body::<crate::model::mlp::lanes::Plain>]
                 [$body::<crate::model::mlp::lanes::Halves>]
                 [$body::<crate::model::mlp::lanes::Wide>]
         }
     };
-    (@ $(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) =
+    (@ $(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? =
         [$($plain:tt)*] [$($halves:tt)*] [$($wide:tt)*]) => {
         $(#[$doc])*
-        pub(crate) fn $name(level: crate::simd::Level, $($argument: $type),*) {
+        pub(crate) fn $name(level: crate::simd::Level, $($argument: $type),*) $(-> $result)? {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-            fn avx2($($argument: $type),*) {
-                $($halves)*($($argument),*);
+            fn avx2($($argument: $type),*) $(-> $result)? {
+                $($halves)*($($argument),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-            fn avx512($($argument: $type),*) {
-                $($wide)*($($argument),*);
+            fn avx512($($argument: $type),*) $(-> $result)? {
+                $($wide)*($($argument),*)
             }
             match level {
                 #[cfg(target_arch = "x86_64")]

@@ -23,7 +23,7 @@ pub(crate) trait Lanes: Copy {
 
 /// What every machine has.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain([f32; LANES]);
+pub(crate) struct Plain(pub(crate) [f32; LANES]);
 
 impl Lanes for Plain {
     #[inline(always)]
@@ -58,6 +58,8 @@ impl Lanes for Plain {
     }
 }
 
+#[cfg(all(target_arch = "x86_64", feature = "train"))]
+pub(crate) use x86::by_instructions;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Halves, Wide};
 
@@ -72,13 +74,13 @@ mod x86 {
 
     /// One register of AVX-512.
     #[derive(Clone, Copy)]
-    pub(crate) struct Wide(__m512);
+    pub(crate) struct Wide(pub(crate) __m512);
 
     /// Two of AVX2.
     #[derive(Clone, Copy)]
-    pub(crate) struct Halves(__m256, __m256);
+    pub(crate) struct Halves(pub(crate) __m256, pub(crate) __m256);
 
-    /// Functions of [`Lanes`] by instructions.
+    /// Functions of [`Lanes`] and of traits above it by instructions.
     macro_rules! by_instructions {
         ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $body:expr;)*) => {$(
             #[inline(always)]
@@ -89,6 +91,8 @@ mod x86 {
             }
         )*};
     }
+    #[cfg(feature = "train")]
+    pub(crate) use by_instructions;
 
     impl Lanes for Wide {
         by_instructions! {
