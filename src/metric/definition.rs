@@ -62,6 +62,7 @@ pub(crate) struct MetricParameter {
 }
 
 /// How `LambdaRank` weighs a pair of documents by what their exchange changes the metric by.
+#[derive(Clone, Copy)]
 pub(crate) enum PairWeights<'a> {
     /// The metric is a sum of gains times discounts: from [`MetricDefinition::discount`].
     Discounts,
@@ -69,6 +70,19 @@ pub(crate) enum PairWeights<'a> {
     Tables(&'a dyn PairWeightTables),
     /// From its swap deltas, a row of pairs at a time.
     SwapDeltas,
+    /// All pairs weigh the same: there is no metric.
+    Equal,
+}
+
+impl PairWeights<'_> {
+    /// Whether tied documents count with their expectation, exactly.
+    pub(crate) fn expects_ties(self) -> bool {
+        match self {
+            Self::Discounts | Self::Equal => true,
+            Self::Tables(tables) => tables.expects_ties(),
+            Self::SwapDeltas => false,
+        }
+    }
 }
 
 /// A metric: its name, its value and the fast ways to update it.

@@ -53,9 +53,9 @@ pub(crate) use definition::{LabelUse, MetricDefinition, Normaliser, PairWeights}
 pub(crate) use gains::LabelFacts;
 pub(crate) use mean::{check_weights, largest};
 pub(crate) use name::pick;
-pub(crate) use pair_weights::{PairColumns, PairWeightTables, RankLimits};
+pub(crate) use pair_weights::{PairColumns, RankLimits};
 pub(crate) use prepared::{MetricScratch, PreparedMetric};
-pub(crate) use ranking::{Ranking, falling};
+pub(crate) use ranking::{LabelLevel, Ranking, falling};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;

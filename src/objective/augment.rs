@@ -188,13 +188,7 @@ impl Copied {
 
     /// Writes the sums.
     fn finish(&self, query: Query<'_>, gradients: &mut [Gradient]) -> Result<()> {
-        for (gradient, [grad, hess]) in gradients.iter_mut().zip(&self.sums) {
-            *gradient = Gradient { grad: *grad as f32, hess: *hess as f32 };
-            if !(gradient.grad.is_finite() && gradient.hess.is_finite()) {
-                return Err(query.not_finite(*gradient));
-            }
-        }
-        Ok(())
+        Query { weight: 1.0, row_weight: None, ..query }.write(&self.sums, [1.0; 2], gradients)
     }
 }
 

@@ -6,36 +6,75 @@
 use super::augment::{self, Copied, with_copies};
 use super::kernel::{self, Column, GAP, Pairs, SIGN, TWO, WIDE, WIDEST};
 use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
-use super::pair_gains::{PairGains, PairLabels};
-use super::pair_weights::{PairTables, RankDiscounts, WeightRule};
+use super::pair_gains::PairGains;
+use super::pair_weights::{PairTables, RankDiscounts};
 use super::ranks::RankedDocs;
-use super::tasks::{GradientCall, Query, for_each_query};
-use super::tied_pairs;
+use super::tasks::{Query, for_each_query};
+use super::{GradientCall, Objective, tied_pairs};
 use crate::error::Result;
 use crate::gradient::Gradient;
-use crate::metric::{LabelFacts, PreparedMetric, SwapDelta};
+use crate::metric::{LabelFacts, PairWeights, PreparedMetric, SwapDelta};
 use crate::random;
 use crate::simd::Level;
 
 /// Separates these random draws from others with the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rrlambda");
 
+/// A loss of the pairs of documents, `WEIGHTED` by a metric or all alike.
+#[derive(Debug, Clone)]
+pub struct PairLoss<const WEIGHTED: bool> {
+    options: LambdaOptions,
+    level: Level,
+}
+
+impl<const WEIGHTED: bool> PairLoss<WEIGHTED> {
+    /// The objective, if the options are in range.
+    pub fn new(options: LambdaOptions) -> Result<Self> {
+        options.check()?;
+        Ok(Self { options, level: Level::best() })
+    }
+
+    /// With the kernels of a level that may not be the best; the gradients are the same bits.
+    #[must_use]
+    pub fn at_level(self, level: Level) -> Self {
+        Self { level, ..self }
+    }
+}
+
+impl<const WEIGHTED: bool> Objective for PairLoss<WEIGHTED> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        let metric = self.options.metric.definition();
+        let rule = if WEIGHTED { metric.pair_weights() } else { PairWeights::Equal };
+        self::gradients(&self.options, rule, self.level, call, gradients)
+    }
+
+    fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
+        let metric = self.options.metric.with_largest_label(max_label).ok()?;
+        Some(Box::new(Self { options: LambdaOptions { metric, ..self.options.clone() }, ..*self }))
+    }
+
+    fn needs_pairs(&self) -> bool {
+        true
+    }
+}
+
 /// What all queries of a call share.
 struct LambdaTask<'a> {
     options: &'a LambdaOptions,
     level: Level,
-    rule: WeightRule<'a>,
-    labels: PairLabels<'a>,
+    rule: PairWeights<'a>,
+    /// The metric that labels are gains of; absent if they are taken as they are.
+    metric: Option<&'a PreparedMetric>,
     swap: Option<SwapDelta>,
     ranks: &'a RankDiscounts,
     /// Tied docs are put into a drawn order.
     drawn: bool,
 }
 
-/// The gradients of all docs; pairs weigh the same if `rule` is [`WeightRule::Equal`].
-pub(super) fn gradients(
+/// The gradients of all docs.
+fn gradients(
     options: &LambdaOptions,
-    rule: WeightRule<'_>,
+    rule: PairWeights<'_>,
     level: Level,
     call: GradientCall<'_>,
     gradients: &mut [Gradient],
@@ -47,11 +86,11 @@ pub(super) fn gradients(
     };
     let facts = LabelFacts::scan(target.labels).map_err(place)?;
     let metric = match rule {
-        WeightRule::Equal => None,
+        PairWeights::Equal => None,
         _ => Some(PreparedMetric::new(&options.metric, target.labels, facts).map_err(place)?),
     };
     let swap = match rule {
-        WeightRule::SwapDeltas => Some(options.metric.swap_delta(target.labels)?),
+        PairWeights::SwapDeltas => Some(options.metric.swap_delta(target.labels)?),
         _ => None,
     };
     let longest = target.queries.ranges().map(|docs| docs.len()).max().unwrap_or_default();
@@ -62,8 +101,8 @@ pub(super) fn gradients(
     let augment = options.augment;
     let alone = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
     let cost = |docs: usize| augment::cost(augment, docs, alone);
-    let labels = PairLabels::new((metric.as_ref(), rule), &ranks, facts);
-    let task = LambdaTask { options, level, rule, labels, swap, ranks: &ranks, drawn };
+    let metric = metric.as_ref().filter(|_| swap.is_none());
+    let task = LambdaTask { options, level, rule, metric, swap, ranks: &ranks, drawn };
     let buffers = || {
         (LambdaBuffers { swap: task.swap.clone(), ..LambdaBuffers::default() }, Copied::default())
     };
@@ -91,7 +130,7 @@ struct LambdaBuffers {
     sums: Vec<[f32; 2]>,
     /// The sum of the magnitudes of all lambdas.
     total: f64,
-    /// For [`WeightRule::SwapDeltas`]: scores by rank and a row of deltas.
+    /// For [`PairWeights::SwapDeltas`]: scores by rank and a row of deltas.
     rank_scores: Vec<f64>,
     deltas: Vec<f64>,
 }
@@ -112,7 +151,7 @@ impl LambdaBuffers {
         query: Query<'_>,
         gradients: &mut [Gradient],
     ) -> Result<()> {
-        if !self.gains.load(&task.labels, query.labels) {
+        if !self.gains.load(task.metric, task.ranks, query.labels) {
             gradients.fill(Gradient::default());
             return query.check_scores();
         }
@@ -144,9 +183,9 @@ impl LambdaBuffers {
         }
         let sigma = task.options.sigma as f32;
         let mut shape = match task.rule {
-            WeightRule::Equal | WeightRule::SwapDeltas => SIGN,
-            WeightRule::Tables(tables) if tables.has_two_directions() => TWO,
-            WeightRule::Tables(_) | WeightRule::Discounts => 0,
+            PairWeights::Equal | PairWeights::SwapDeltas => SIGN,
+            PairWeights::Tables(tables) if tables.has_two_directions() => TWO,
+            PairWeights::Tables(_) | PairWeights::Discounts => 0,
         };
         if task.options.pair_normaliser == PairNormaliser::ScoreGap && worst < 0.0 {
             shape |= GAP;

@@ -2,8 +2,8 @@
 //!
 //! The loss of a document is multiplied by its query's weight and its own.
 
-use super::Target;
-use super::tasks::{GradientCall, Query, for_each_query};
+use super::tasks::{Query, for_each_query};
+use super::{GradientCall, Target};
 use crate::error::{Error, Result};
 use crate::exact_sum::{ExactSum, WORDS};
 use crate::gradient::Gradient;

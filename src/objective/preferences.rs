@@ -7,11 +7,10 @@
 //!
 //! Cost: O(pairs) a round.
 
-use super::tasks::{GradientCall, Query, for_each_query};
-use super::{Objective, State, Target};
+use super::tasks::{Query, for_each_query};
+use super::{GradientCall, Objective};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use crate::queries::Queries;
 
 /// One doc of a query is better than another.
@@ -153,13 +152,8 @@ fn check(at: usize, preference: &Preference, queries: &Queries) -> Result<()> {
 }
 
 impl Objective for PreferenceNet {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        let target = call.target;
         if target.queries != &self.queries {
             return Err(Error::data("preference.queries", "the preferences are of other queries")
                 .got(format!("{} docs", target.queries.num_docs()))
@@ -169,13 +163,7 @@ impl Objective for PreferenceNet {
             self.query(sums, query, gradients)
         };
         let cost = |docs: usize| 100 * docs as u64;
-        let call = GradientCall { target, state: &state, interrupt };
         for_each_query(call, gradients, cost, Vec::new, one)
-    }
-
-    /// Labels play no part.
-    fn needs_pairs(&self) -> bool {
-        false
     }
 }
 
@@ -203,9 +191,6 @@ impl PreferenceNet {
             sums[a] = [sums[a][0] + grad, sums[a][1] + hess];
             sums[b] = [sums[b][0] - grad, sums[b][1] + hess];
         }
-        for (doc, (gradient, [grad, hess])) in gradients.iter_mut().zip(sums).enumerate() {
-            *gradient = query.gradient(doc, *grad, *hess)?;
-        }
-        Ok(())
+        query.write(sums, [1.0; 2], gradients)
     }
 }

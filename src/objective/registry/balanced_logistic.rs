@@ -3,10 +3,8 @@
 use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use crate::objective::pointwise::{RelevanceLabels, class_weights, cross_entropy, sums_of};
-use crate::objective::tasks::{GradientCall, check};
-use crate::objective::{Objective, State, Target};
+use crate::objective::{GradientCall, Objective, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "balanced_logistic",
@@ -37,24 +35,16 @@ impl BalancedLogistic {
 }
 
 impl Objective for BalancedLogistic {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        check(target, &state, gradients)?;
-        self.relevance.check(target)?;
-        let [no, yes] =
-            self.of_all.unwrap_or_else(|| sums_of(&class_weights(target, self.relevance)));
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        call.check(gradients)?;
+        self.relevance.check(call.target)?;
+        let [no, yes] = self.of_all.unwrap_or_else(|| sums_of(&self.words(call.target)));
         if no <= 0.0 || yes <= 0.0 {
             return Err(Error::data("label.classes", "there is nothing to balance")
                 .got(format!("{yes} relevant and {no} irrelevant docs, by weight"))
                 .expected("some of each"));
         }
         let half = f64::midpoint(no, yes);
-        let call = GradientCall { target, state: &state, interrupt };
         cross_entropy(call, gradients, self.relevance, [half / no, half / yes])
     }
 
@@ -65,9 +55,5 @@ impl Objective for BalancedLogistic {
     fn of_part(&self, _max_label: f32, words: &[u64]) -> Option<Box<dyn Objective>> {
         let of_all = (!words.is_empty()).then(|| sums_of(words));
         Some(Box::new(Self { of_all, ..*self }))
-    }
-
-    fn needs_pairs(&self) -> bool {
-        false
     }
 }

@@ -4,10 +4,8 @@ use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::Convention;
 use crate::error::Result;
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use crate::objective::pointwise::{derivatives, each_doc, log_odds, sums_of, weighted};
-use crate::objective::tasks::{GradientCall, check};
-use crate::objective::{Objective, State, Target};
+use crate::objective::{GradientCall, Objective, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "err_logistic",
@@ -38,16 +36,9 @@ impl ErrLogistic {
 }
 
 impl Objective for ErrLogistic {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        check(target, &state, gradients)?;
-        let satisfaction = self.convention.satisfaction(target.labels)?;
-        let call = GradientCall { target, state: &state, interrupt };
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        call.check(gradients)?;
+        let satisfaction = self.convention.satisfaction(call.target.labels)?;
         each_doc(call, gradients, |score, label| derivatives(score, satisfaction(label), 1.0))
     }
 
@@ -67,9 +58,5 @@ impl Objective for ErrLogistic {
     fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
         let max_label = self.convention.max_label.or(Some(max_label));
         Some(Box::new(Self { convention: Convention { max_label, ..self.convention.clone() } }))
-    }
-
-    fn needs_pairs(&self) -> bool {
-        false
     }
 }

@@ -3,12 +3,10 @@
 use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::Result;
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use crate::objective::pointwise::{
     RelevanceLabels, class_weights, cross_entropy, log_odds, sums_of,
 };
-use crate::objective::tasks::{GradientCall, check};
-use crate::objective::{Objective, State, Target};
+use crate::objective::{GradientCall, Objective, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "logistic",
@@ -34,16 +32,9 @@ impl Logistic {
 }
 
 impl Objective for Logistic {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        check(target, &state, gradients)?;
-        self.relevance.check(target)?;
-        let call = GradientCall { target, state: &state, interrupt };
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        call.check(gradients)?;
+        self.relevance.check(call.target)?;
         cross_entropy(call, gradients, self.relevance, [1.0; 2])
     }
 
@@ -54,9 +45,5 @@ impl Objective for Logistic {
 
     fn words(&self, target: &Target<'_>) -> Vec<u64> {
         class_weights(target, self.relevance)
-    }
-
-    fn needs_pairs(&self) -> bool {
-        false
     }
 }

@@ -198,7 +198,7 @@ impl ClassLoss {
         let grad = (p - f64::from(u8::from(yes))) * weight;
         let gradient =
             Gradient { grad: grad as f32 + 0.0, hess: (factor * p * (1.0 - p) * weight) as f32 };
-        if gradient.grad.is_finite() && gradient.hess.is_finite() {
+        if gradient.is_finite() {
             return Ok(gradient);
         }
         Err(Error::data("gradient.not_finite", "a gradient overflows")
