@@ -53,7 +53,7 @@ pub(crate) use definition::{LabelUse, MetricDefinition, Normaliser, PairWeights}
 pub(crate) use gains::LabelFacts;
 pub(crate) use mean::{check_weights, largest};
 pub(crate) use name::pick;
-pub(crate) use pair_weights::{PairColumns, RankLimits};
+pub(crate) use pair_weights::{PairColumns, RankLimits, RankedGains};
 pub(crate) use prepared::{MetricScratch, PreparedMetric};
 pub(crate) use ranking::{LabelLevel, Ranking, falling};
 

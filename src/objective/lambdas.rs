@@ -62,7 +62,7 @@ impl<const WEIGHTED: bool> Objective for PairLoss<WEIGHTED> {
 struct LambdaTask<'a> {
     options: &'a LambdaOptions,
     level: Level,
-    rule: PairWeights<'a>,
+    rule: PairWeights,
     /// The metric that labels are gains of; absent if they are taken as they are.
     metric: Option<&'a PreparedMetric>,
     swap: Option<SwapDelta>,
@@ -74,7 +74,7 @@ struct LambdaTask<'a> {
 /// The gradients of all docs.
 fn gradients(
     options: &LambdaOptions,
-    rule: PairWeights<'_>,
+    rule: PairWeights,
     level: Level,
     call: GradientCall<'_>,
     gradients: &mut [Gradient],
@@ -184,7 +184,7 @@ impl LambdaBuffers {
         let sigma = task.options.sigma as f32;
         let mut shape = match task.rule {
             PairWeights::Equal | PairWeights::SwapDeltas => SIGN,
-            PairWeights::Tables(tables) if tables.has_two_directions() => TWO,
+            PairWeights::Tables(tables) if tables.two_directions => TWO,
             PairWeights::Tables(_) | PairWeights::Discounts => 0,
         };
         if task.options.pair_normaliser == PairNormaliser::ScoreGap && worst < 0.0 {

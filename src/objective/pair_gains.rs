@@ -31,7 +31,7 @@ impl PairGains {
         };
         let from = metric.relevant_from();
         let relevant = || labels.iter().map(|label| u32::from(*label >= from)).sum::<u32>();
-        let divisor = match metric.definition().normaliser() {
+        let divisor = match metric.definition().facts().normaliser {
             Normaliser::Ideal => self.ideal(metric, ranks, labels),
             Normaliser::Ranks => metric.metric.cut().unwrap_or(labels.len()) as f64,
             Normaliser::RelevantDocs => f64::from(relevant().max(1)),

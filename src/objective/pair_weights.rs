@@ -20,7 +20,7 @@
 //! so that the sums over them need no loop over pairs (`tied_pairs.rs`).
 
 use super::kernel::Column;
-use crate::metric::{PairColumns, PairWeights, PreparedMetric, RankLimits};
+use crate::metric::{PairColumns, PairWeights, PreparedMetric, RankLimits, RankedGains};
 use std::ops::Range;
 
 /// What ranks are worth, for all queries of a call.
@@ -69,7 +69,7 @@ impl RankDiscounts {
 
     /// The mean of `d_p - d_q` over the pairs of ranks p < q of a block of at least two, p below
     /// `depth` counting as 0; without a metric, of 1.
-    fn inside(&self, rule: PairWeights<'_>, block: &Range<usize>) -> f64 {
+    fn inside(&self, rule: PairWeights, block: &Range<usize>) -> f64 {
         let pairs = (block.len() * (block.len() - 1) / 2) as f64;
         let uppers = block.start..block.end.min(self.limits.depth);
         let worth = |p: usize| {
@@ -102,7 +102,7 @@ impl PairTables {
     /// Fills the tables by expectation over the blocks of tied docs; `gains` are by rank.
     pub(super) fn expect(
         &mut self,
-        rule: PairWeights<'_>,
+        rule: PairWeights,
         ranks: &RankDiscounts,
         (gains, blocks): (&[f32], &[Range<usize>]),
     ) {
@@ -120,15 +120,16 @@ impl PairTables {
         }
         self.inside.clear();
         self.inside.resize(blocks.len(), 0.0);
+        let ranked = RankedGains { limits: ranks.limits, gains, blocks };
         match rule {
             PairWeights::Tables(tables) => {
-                tables.expect(ranks.limits, gains, blocks, &mut self.columns());
+                tables.expect.unwrap_or(tables.fill)(ranked, &mut self.columns());
             }
             _ => self.expect_by_rank(rule, ranks, blocks),
         }
     }
 
-    fn columns(&mut self) -> PairColumns<'_> {
+    fn columns(&mut self) -> PairColumns<'_, f32> {
         let [above, above_wrong] = &mut self.above;
         let [below, below_wrong] = &mut self.below;
         PairColumns {
@@ -142,7 +143,7 @@ impl PairTables {
 
     fn expect_by_rank(
         &mut self,
-        rule: PairWeights<'_>,
+        rule: PairWeights,
         ranks: &RankDiscounts,
         blocks: &[Range<usize>],
     ) {
@@ -162,15 +163,16 @@ impl PairTables {
     }
 
     /// Fills the tables of docs without ties; `gains` are by rank.
-    pub(super) fn fill(&mut self, rule: PairWeights<'_>, ranks: &RankDiscounts, gains: &[f32]) {
+    pub(super) fn fill(&mut self, rule: PairWeights, ranks: &RankDiscounts, gains: &[f32]) {
         self.start(rule, ranks, gains.len());
         if let PairWeights::Tables(tables) = rule {
-            tables.fill(ranks.limits, gains, &mut self.columns());
+            let ranked = RankedGains { limits: ranks.limits, gains, blocks: &[] };
+            (tables.fill)(ranked, &mut self.columns());
         }
     }
 
     /// What depends on ranks alone, for a query without ties.
-    fn start(&mut self, rule: PairWeights<'_>, ranks: &RankDiscounts, num_docs: usize) {
+    fn start(&mut self, rule: PairWeights, ranks: &RankDiscounts, num_docs: usize) {
         let Self { above: [above, above_wrong], below: [below, below_wrong], .. } = self;
         above_wrong.reserve(num_docs);
         below_wrong.reserve(num_docs);

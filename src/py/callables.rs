@@ -8,7 +8,7 @@
 use crate::boosting::CustomMetric;
 use crate::data;
 use crate::error::{Error, Result};
-use crate::objective::{Objective, State, Target};
+use crate::objective::{GradientCall, Objective};
 use crate::{Gradient, Interrupt};
 use numpy::{PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;

@@ -21,8 +21,8 @@
 //! `L_r` the sum of `R_t A_t` over t > r, the pair at i < j weighs `|R_i - R_j|` times
 //! `A_i - w_i L_i - w_i (A_j - L_j - R_j A_j)`, where `w_i = 1 / (1 - R_i)`.
 
-use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
-use crate::metric::pair_weights::{PairColumns, PairWeightTables, RankLimits};
+use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser, PairWeights};
+use crate::metric::pair_weights::{PairColumns, PairWeightTables, RankedGains};
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::{Ranking, ScoreBlock};
 use crate::metric::swap_delta::{SwapQuery, SwapTable};
@@ -31,16 +31,8 @@ use crate::metric::swap_delta::{SwapQuery, SwapTable};
 pub(super) struct ExpectedReciprocalRank;
 
 impl MetricDefinition for ExpectedReciprocalRank {
-    fn name(&self) -> &'static str {
-        "err"
-    }
-
-    fn label_use(&self) -> LabelUse {
-        LabelUse::Satisfaction
-    }
-
-    fn normaliser(&self) -> Normaliser {
-        Normaliser::One
+    fn facts(&self) -> MetricFacts {
+        MetricFacts::new("err", LabelUse::Satisfaction, Normaliser::One)
     }
 
     fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
@@ -54,8 +46,8 @@ impl MetricDefinition for ExpectedReciprocalRank {
         Box::new(StopSwaps::default())
     }
 
-    fn pair_weights(&self) -> PairWeights<'_> {
-        PairWeights::Tables(self)
+    fn pair_weights(&self) -> PairWeights {
+        PairWeights::Tables(&TABLES)
     }
 }
 
@@ -264,27 +256,25 @@ impl SwapTable for StopSwaps {
     }
 }
 
-impl PairWeightTables for ExpectedReciprocalRank {
-    fn has_two_directions(&self) -> bool {
-        false
-    }
+const TABLES: PairWeightTables = PairWeightTables { two_directions: false, fill, expect: None };
 
-    fn fill(&self, limits: RankLimits, gains: &[f32], columns: &mut PairColumns<'_>) {
-        let mut reach = 1.0;
-        for (rank, &stops) in gains.iter().enumerate().take(limits.cut) {
-            let arrives = reach / (rank + 1) as f64;
-            columns.set(0, rank, arrives);
-            reach *= 1.0 - f64::from(stops);
-        }
-        let mut later = 0.0;
-        for (rank, &stops) in gains.iter().enumerate().rev() {
-            let stops = f64::from(stops);
-            let arrives = f64::from(columns.above[0][rank]);
-            let share = (1.0 - stops).recip();
-            columns.above[0][rank] = (arrives - later * share) as f32;
-            later += stops * arrives;
-            columns.below[0][rank] = (arrives - later) as f32;
-            columns.share[rank] = share as f32;
-        }
+/// The pair weights of documents in a given order.
+fn fill(ranked: RankedGains<'_>, columns: &mut PairColumns<'_, f32>) {
+    let RankedGains { limits, gains, .. } = ranked;
+    let mut reach = 1.0;
+    for (rank, &stops) in gains.iter().enumerate().take(limits.cut) {
+        let arrives = reach / (rank + 1) as f64;
+        columns.set(0, rank, arrives);
+        reach *= 1.0 - f64::from(stops);
+    }
+    let mut later = 0.0;
+    for (rank, &stops) in gains.iter().enumerate().rev() {
+        let stops = f64::from(stops);
+        let arrives = f64::from(columns.above[0][rank]);
+        let share = (1.0 - stops).recip();
+        columns.above[0][rank] = (arrives - later * share) as f32;
+        later += stops * arrives;
+        columns.below[0][rank] = (arrives - later) as f32;
+        columns.share[rank] = share as f32;
     }
 }

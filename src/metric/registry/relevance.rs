@@ -38,38 +38,3 @@ pub(super) fn hits(ranking: &Ranking, from: f32, cut: usize) -> f64 {
     }
     sum
 }
-
-/// Which docs are relevant, and in which block each is.
-#[derive(Debug, Clone, Default)]
-pub(super) struct RelevantDocs {
-    pub(super) block: Vec<u32>,
-    pub(super) relevant: Vec<bool>,
-    pub(super) blocks: Vec<TiedBlock>,
-}
-
-impl RelevantDocs {
-    pub(super) fn fill(&mut self, ranking: &Ranking, from: f32) {
-        let docs = ranking.docs();
-        self.blocks.clear();
-        self.block.clear();
-        self.block.resize(docs.len(), 0);
-        self.relevant.clear();
-        self.relevant.resize(docs.len(), false);
-        for (number, block) in ranking.all_blocks().enumerate() {
-            self.blocks.push(TiedBlock::of(block, from));
-            for (&doc, &label) in docs[block.start..].iter().zip(block.labels) {
-                self.block[doc as usize] = number as u32;
-                self.relevant[doc as usize] = label >= from;
-            }
-        }
-    }
-
-    /// The blocks that a swap takes a relevant doc out of and puts it into, unless that is nothing.
-    pub(super) fn moved(&self, a: usize, b: usize) -> Option<(usize, usize)> {
-        let (of_a, of_b) = (self.block[a] as usize, self.block[b] as usize);
-        if of_a == of_b || self.relevant[a] == self.relevant[b] {
-            return None;
-        }
-        Some(if self.relevant[a] { (of_a, of_b) } else { (of_b, of_a) })
-    }
-}
