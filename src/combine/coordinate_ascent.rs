@@ -9,7 +9,7 @@
 //!
 //! Cost: a pass takes one sweep per ranker, so that a thousand rankers are possible.
 
-use super::rankers::{Combination, RankerSet, check, inverse, is_higher, mix, spread};
+use super::rankers::{Combination, RankerSet, alone, check, inverse, is_higher, mix, spread};
 use super::sweep::{TwoRankers, sweep_checked};
 use super::{AlphaRange, JudgedQueries, Sweep, SweepOptions};
 use crate::error::{Error, Result};
@@ -125,9 +125,8 @@ impl RankerSet<'_> {
             SearchDirections::Rankers => Vec::new(),
             SearchDirections::Powell => (0..spreads.len())
                 .map(|ranker| {
-                    let mut direction = vec![0.0; spreads.len()];
-                    direction[ranker] = inverse(spreads[ranker]);
-                    direction
+                    let direction = alone(ranker, spreads.len());
+                    direction.iter().map(|share| share * inverse(spreads[ranker])).collect()
                 })
                 .collect(),
         };
@@ -219,8 +218,7 @@ impl RankerSet<'_> {
         if from >= to {
             return Ok(());
         }
-        let found = self
-            .swept(TwoRankers { first: &here, second: &ahead }, AlphaRange::Along { from, to })?;
+        let found = self.swept([&here, &ahead], AlphaRange::Along { from, to })?;
         let least = if options.negative { f64::NEG_INFINITY } else { 0.0 };
         let moved = best.weights.iter().zip(direction);
         let weights = moved.map(|(w, change)| (w + found.alpha * change).max(least)).collect();
@@ -244,7 +242,7 @@ impl RankerSet<'_> {
             return Ok(());
         }
         let range = AlphaRange::Along { from: if options.negative { -to } else { 0.0 }, to };
-        let found = self.swept(TwoRankers { first: &rest, second: self.rankers[ranker] }, range)?;
+        let found = self.swept([&rest, self.rankers[ranker]], range)?;
         weights[ranker] = found.alpha;
         self.keep(weights, found.value, best)
     }

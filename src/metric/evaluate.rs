@@ -132,7 +132,7 @@ fn check_lengths(scores: &[f64], labels: &[f32], queries: &Queries) -> Result<()
 }
 
 /// The error for an array with another length than the number of docs.
-pub(super) fn wrong_length(name: &str, got: usize, expected: usize) -> Error {
+pub(crate) fn wrong_length(name: &str, got: usize, expected: usize) -> Error {
     Error::data("length", format!("{name} has the wrong length"))
         .got(got)
         .expected(format!("{expected}, the number of docs"))
