@@ -63,6 +63,7 @@ use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::{Interrupt, Queries};
 use std::fmt::Debug;
+use std::ops::Range;
 
 /// The labels, weights and queries that a loss reads, in the dataset's order of docs.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +78,17 @@ pub struct Target<'a> {
     pub row_weight: Option<&'a [f64]>,
     /// A hash of the content of each doc, its identity in random draws.
     pub doc_hash: &'a [u64],
+}
+
+impl<'a> Target<'a> {
+    /// The weight of each doc: its query's times its own.
+    fn weights(self) -> impl Iterator<Item = f64> + 'a {
+        let of_query = move |(query, docs): (usize, Range<usize>)| {
+            let weight = self.query_weight.map_or(1.0, |weights| weights[query]);
+            docs.map(move |doc| weight * self.row_weight.map_or(1.0, |weights| weights[doc]))
+        };
+        self.queries.ranges().enumerate().flat_map(of_query)
+    }
 }
 
 /// The round and the current scores of training.

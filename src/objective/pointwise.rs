@@ -75,13 +75,8 @@ pub(super) fn derivatives(score: f64, yes: f64, both: f64) -> (f64, f64) {
 /// Two weighted sums over labels as integers, so that those of several shards can be added exactly.
 pub(super) fn weighted(target: &Target<'_>, of: impl Fn(f32) -> [f64; 2]) -> Vec<u64> {
     let mut sums = [ExactSum::default(), ExactSum::default()];
-    for (number, docs) in target.queries.ranges().enumerate() {
-        let weight = target.query_weight.map_or(1.0, |weights| weights[number]);
-        for doc in docs {
-            let weight = weight * target.row_weight.map_or(1.0, |weights| weights[doc]);
-            let parts = of(target.labels[doc]);
-            sums.iter_mut().zip(parts).for_each(|(sum, part)| sum.add(weight * part));
-        }
+    for (weight, &label) in target.weights().zip(target.labels) {
+        sums.iter_mut().zip(of(label)).for_each(|(sum, part)| sum.add(weight * part));
     }
     sums.map(ExactSum::words).concat()
 }

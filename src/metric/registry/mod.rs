@@ -86,8 +86,8 @@ impl Measure {
             Some((name, rest)) => (name, Some(rest.strip_suffix(')').unwrap_or(rest))),
             None => (text, None),
         };
-        let named = Self::ALL.map(|measure| (measure.definition().facts().name, measure));
-        let measure = pick("metric.name", "metric", name, &named)?;
+        let name_of = |measure: &Self| measure.definition().facts().name;
+        let measure = pick("metric.name", "metric", name, &Self::ALL, name_of)?;
         let found = measure.with_parameter(parameter).filter(|found| found.to_string() == text);
         found.ok_or_else(|| measure.parameter_error(text))
     }

@@ -12,7 +12,9 @@ use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
+use crate::model::Link;
 use crate::objective::Target;
+use crate::objective::pointwise::log_odds;
 use rayon::prelude::*;
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
@@ -21,7 +23,7 @@ pub(super) const DEFINITION: LossDefinition = LossDefinition {
     estimator: "McRank",
     other_names: &[],
     uses: LossUses { gains: true, ..LossUses::NONE },
-    build: |_| Ok(BuiltLoss::Classes(ClassLink::Softmax)),
+    build: |_| Ok(BuiltLoss::Classes(Link::Softmax)),
 };
 
 pub(super) const ORDINAL: LossDefinition = LossDefinition {
@@ -30,7 +32,7 @@ pub(super) const ORDINAL: LossDefinition = LossDefinition {
     estimator: "McRank",
     other_names: &[],
     uses: LossUses { gains: true, ..LossUses::NONE },
-    build: |_| Ok(BuiltLoss::Classes(ClassLink::Ordinal)),
+    build: |_| Ok(BuiltLoss::Classes(Link::Ordinal)),
 };
 
 /// Docs a task takes.
@@ -40,20 +42,10 @@ const MOST: usize = 256;
 /// The largest start, either way.
 const FURTHEST: f64 = 10.0;
 
-/// How margins become probabilities.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ClassLink {
-    /// In proportion to the exponentials of a margin a class.
-    Softmax,
-    /// A logistic function of each margin: the probability of its class or one above.
-    Ordinal,
-}
-
 /// The cross entropy of the classes that the labels of a training set are.
 #[derive(Debug)]
 pub struct ClassLoss {
-    link: ClassLink,
+    link: Link,
     labels: Vec<f32>,
     /// The class of each doc.
     class_of: Vec<u16>,
@@ -63,7 +55,7 @@ pub struct ClassLoss {
 
 impl ClassLoss {
     /// A class for each different label there is.
-    pub fn new(link: ClassLink, target: &Target<'_>) -> Result<Self> {
+    pub fn new(link: Link, target: &Target<'_>) -> Result<Self> {
         let mut labels = target.labels.to_vec();
         labels.sort_unstable_by(f32::total_cmp);
         labels.dedup();
@@ -80,7 +72,9 @@ impl ClassLoss {
         }
         let class = |label: &f32| labels.partition_point(|other| other < label) as u16;
         let class_of = target.labels.par_iter().map(class).collect();
-        Ok(Self { link, class_of, weights: weights(target), labels })
+        let is_weighted = target.query_weight.is_some() || target.row_weight.is_some();
+        let weights = is_weighted.then(|| target.weights().collect());
+        Ok(Self { link, labels, class_of, weights })
     }
 
     /// The labels that are classes, rising.
@@ -91,8 +85,8 @@ impl ClassLoss {
     /// The number of margins of a doc.
     pub fn num_margins(&self) -> usize {
         match self.link {
-            ClassLink::Softmax => self.labels.len(),
-            ClassLink::Ordinal => self.labels.len() - 1,
+            Link::Softmax => self.labels.len(),
+            Link::Ordinal => self.labels.len() - 1,
         }
     }
 
@@ -107,15 +101,9 @@ impl ClassLoss {
             return vec![0.0; self.num_margins()];
         }
         match self.link {
-            ClassLink::Softmax => {
-                counts.iter().map(|count| (count / all).ln().max(-FURTHEST)).collect()
-            }
-            ClassLink::Ordinal => (1..counts.len())
-                .map(|k| {
-                    let [no, yes] =
-                        [&counts[..k], &counts[k..]].map(|part| part.iter().sum::<f64>());
-                    (yes / no).ln().clamp(-FURTHEST, FURTHEST)
-                })
+            Link::Softmax => counts.iter().map(|count| (count / all).ln().max(-FURTHEST)).collect(),
+            Link::Ordinal => (1..counts.len())
+                .map(|k| log_odds([&counts[..k], &counts[k..]].map(|part| part.iter().sum())))
                 .collect(),
         }
     }
@@ -165,7 +153,7 @@ impl ClassLoss {
     /// Margins become probabilities, of classes or of at least a class.
     fn probabilities(&self, margins: &mut [f64]) {
         match self.link {
-            ClassLink::Softmax => {
+            Link::Softmax => {
                 let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 for margin in margins.iter_mut() {
                     *margin = (*margin - top).exp();
@@ -175,7 +163,7 @@ impl ClassLoss {
                     *margin /= sum;
                 }
             }
-            ClassLink::Ordinal => {
+            Link::Ordinal => {
                 for margin in margins {
                     // From the side where nothing overflows.
                     let odds = (-margin.abs()).exp();
@@ -188,11 +176,11 @@ impl ClassLoss {
     fn gradient(&self, doc: usize, margin: usize, p: f64) -> Result<Gradient> {
         let class = usize::from(self.class_of[doc]);
         let (yes, factor) = match self.link {
-            ClassLink::Softmax => {
+            Link::Softmax => {
                 let count = self.labels.len() as f64;
                 (class == margin, count / (count - 1.0))
             }
-            ClassLink::Ordinal => (class > margin, 1.0),
+            Link::Ordinal => (class > margin, 1.0),
         };
         let weight = self.weight(doc);
         let grad = (p - f64::from(u8::from(yes))) * weight;
@@ -210,16 +198,4 @@ impl ClassLoss {
     fn weight(&self, doc: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[doc])
     }
-}
-
-/// The weight of each doc: its query's times its own.
-fn weights(target: &Target<'_>) -> Option<Vec<f64>> {
-    if target.query_weight.is_none() && target.row_weight.is_none() {
-        return None;
-    }
-    let of_query = |(query, docs): (usize, std::ops::Range<usize>)| {
-        let weight = target.query_weight.map_or(1.0, |weights| weights[query]);
-        docs.map(move |doc| weight * target.row_weight.map_or(1.0, |weights| weights[doc]))
-    };
-    Some(target.queries.ranges().enumerate().flat_map(of_query).collect())
 }

@@ -13,11 +13,12 @@ mod ranknet;
 mod regression;
 mod xendcg;
 
+pub use crate::model::Link as ClassLink;
 pub use balanced_logistic::BalancedLogistic;
 pub use err_logistic::ErrLogistic;
 pub use lambdarank::LambdaRank;
 pub use logistic::Logistic;
-pub use mcrank::{ClassLink, ClassLoss};
+pub use mcrank::ClassLoss;
 pub use query_rmse::QueryRmse;
 pub use ranknet::RankNet;
 pub use regression::Regression;
@@ -169,8 +170,7 @@ impl FromStr for ObjectiveKind {
 
     /// The loss of that name, `lambdarank` or `regression`.
     fn from_str(text: &str) -> Result<Self> {
-        let named = Self::ALL.map(|kind| (kind.definition().name, kind));
-        pick("objective.name", "objective", text, &named)
+        pick("objective.name", "objective", text, &Self::ALL, |kind| kind.definition().name)
     }
 }
 
