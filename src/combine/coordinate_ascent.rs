@@ -10,8 +10,7 @@
 //! Cost: a pass takes one sweep per ranker, so that a thousand rankers are possible.
 
 use super::rankers::{Combination, RankerSet, alone, check, inverse, is_higher, mix, spread};
-use super::sweep::{TwoRankers, sweep_checked};
-use super::{AlphaRange, JudgedQueries, Sweep, SweepOptions};
+use super::{AlphaRange, JudgedQueries};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
@@ -136,8 +135,10 @@ impl RankerSet<'_> {
             if options.directions == SearchDirections::Powell {
                 self.pass_along(&mut directions, options, &mut best)?;
             } else {
-                for (ranker, &spread) in spreads.iter().enumerate() {
-                    self.improve(ranker, spread, options, &mut best)?;
+                for ranker in 0..spreads.len() {
+                    let mut rest = best.weights.clone();
+                    rest[ranker] = 0.0;
+                    self.improve_along(&rest, &alone(ranker, spreads.len()), options, &mut best)?;
                 }
             }
             if best.value <= before {
@@ -180,38 +181,39 @@ impl RankerSet<'_> {
         let (mut at, mut most) = (0, 0.0);
         for (number, direction) in directions.iter().enumerate() {
             let before = best.value;
-            self.improve_along(direction, options, best)?;
+            self.improve_along(&best.weights.clone(), direction, options, best)?;
             if best.value - before > most {
                 (at, most) = (number, best.value - before);
             }
         }
         if most > 0.0 {
             let moved: Vec<f64> = best.weights.iter().zip(&start).map(|(to, of)| to - of).collect();
-            self.improve_along(&moved, options, best)?;
+            self.improve_along(&best.weights.clone(), &moved, options, best)?;
             directions[at] = moved;
         }
         Ok(())
     }
 
-    /// Searches along a direction and keeps better weights.
+    /// Searches from some weights along a direction and keeps better weights.
     fn improve_along(
         &self,
+        start: &[f64],
         direction: &[f64],
         options: &CoordinateOptions,
         best: &mut Combination,
     ) -> Result<()> {
-        let (here, ahead) = (mix(self.rankers, &best.weights), mix(self.rankers, direction));
+        let (here, ahead) = (mix(self.rankers, start), mix(self.rankers, direction));
         let far = options.reach * (spread(&here, self.judged) / spread(&ahead, self.judged));
         if !(far.is_normal() && far > 0.0) {
             return Ok(());
         }
         let (mut from, mut to) = (-far, far);
         if !options.negative {
-            for (&weight, &change) in best.weights.iter().zip(direction) {
-                if change > 0.0 {
-                    from = from.max(-weight / change);
-                } else if change < 0.0 {
-                    to = to.min(-weight / change);
+            for (weight, change) in start.iter().zip(direction) {
+                if *change > 0.0 {
+                    from = from.max((0.0 - weight) / change);
+                } else if *change < 0.0 {
+                    to = to.min((0.0 - weight) / change);
                 }
             }
         }
@@ -219,38 +221,12 @@ impl RankerSet<'_> {
             return Ok(());
         }
         let found = self.swept([&here, &ahead], AlphaRange::Along { from, to })?;
-        let least = if options.negative { f64::NEG_INFINITY } else { 0.0 };
-        let moved = best.weights.iter().zip(direction);
+        // Rounding may take a sum of several weights out of the range.
+        let is_bounded = !options.negative && options.directions == SearchDirections::Powell;
+        let least = if is_bounded { 0.0 } else { f64::NEG_INFINITY };
+        let moved = start.iter().zip(direction);
         let weights = moved.map(|(w, change)| (w + found.alpha * change).max(least)).collect();
         self.keep(weights, found.value, best)
-    }
-
-    /// Searches the weight of one ranker and keeps a better one.
-    fn improve(
-        &self,
-        ranker: usize,
-        spread_of_ranker: f64,
-        options: &CoordinateOptions,
-        best: &mut Combination,
-    ) -> Result<()> {
-        let mut weights = best.weights.clone();
-        weights[ranker] = 0.0;
-        let rest = mix(self.rankers, &weights);
-        let spread_of_rest = spread(&rest, self.judged);
-        let to = options.reach * (spread_of_rest / spread_of_ranker);
-        if !(to.is_normal() && to > 0.0) {
-            return Ok(());
-        }
-        let range = AlphaRange::Along { from: if options.negative { -to } else { 0.0 }, to };
-        let found = self.swept([&rest, self.rankers[ranker]], range)?;
-        weights[ranker] = found.alpha;
-        self.keep(weights, found.value, best)
-    }
-
-    fn swept(&self, scores: TwoRankers<'_>, range: AlphaRange) -> Result<Sweep> {
-        let mut options = SweepOptions::new(self.metric.clone(), range);
-        options.curve_steps = 0;
-        sweep_checked(scores, self.judged, &options, self.interrupt)
     }
 
     /// Keeps weights of this value, if it is higher.

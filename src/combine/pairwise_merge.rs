@@ -7,8 +7,7 @@
 //! given.
 
 use super::rankers::{Combination, RankerSet, alone, check, mix, spread};
-use super::sweep::sweep_checked;
-use super::{AlphaRange, JudgedQueries, SweepOptions};
+use super::{AlphaRange, JudgedQueries};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
@@ -149,14 +148,12 @@ impl RankerSet<'_> {
 
     /// The best combination of two nodes.
     fn join(&self, nodes: &[MergeNode], pair: [usize; 2]) -> Result<MergeCandidate> {
-        let mut options = SweepOptions::new(self.metric.clone(), AlphaRange::Between);
-        options.curve_steps = 0;
         let factors = pair.map(|node| to_one(nodes[node].spread));
         let scaled = |at: usize| -> Vec<f64> {
             nodes[pair[at]].scores.iter().map(|score| score * factors[at]).collect()
         };
         let (a, b) = (scaled(0), scaled(1));
-        let found = sweep_checked([&a, &b], self.judged, &options, self.interrupt)?;
+        let found = self.swept([&a, &b], AlphaRange::Between)?;
         let shares = [factors[0] * (1.0 - found.alpha), factors[1] * found.alpha];
         let (value, num_events) = (found.value, found.num_events);
         Ok(MergeCandidate { nodes: pair, shares, value, num_events })

@@ -3,13 +3,13 @@
 //! The best score of a query is subtracted from its scores, which are then rounded to 32 bits; docs whose
 //! scores are then equal are tied. Sums over pairs have 32 bits and an order given by ranks alone.
 
-use super::augment::{self, Copied, with_copies};
+use super::augment::for_each_query_and_copy;
 use super::kernel::{self, Column, GAP, Pairs, SIGN, TWO, WIDE, WIDEST};
 use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
 use super::pair_gains::PairGains;
 use super::pair_weights::{PairTables, RankDiscounts};
 use super::ranks::RankedDocs;
-use super::tasks::{Query, for_each_query};
+use super::tasks::Query;
 use super::{GradientCall, Objective, tied_pairs};
 use crate::error::Result;
 use crate::gradient::Gradient;
@@ -98,19 +98,13 @@ fn gradients(
     let drawn = options.noise.is_some() || options.ties == TiedPairs::Drawn || !rule.expects_ties();
     let copies = options.noise.map_or(1, |noise| noise.copies) as u64;
     let depth = ranks.limits.depth;
-    let augment = options.augment;
-    let alone = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
-    let cost = |docs: usize| augment::cost(augment, docs, alone);
+    let cost = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
     let metric = metric.as_ref().filter(|_| swap.is_none());
     let task = LambdaTask { options, level, rule, metric, swap, ranks: &ranks, drawn };
-    let buffers = || {
-        (LambdaBuffers { swap: task.swap.clone(), ..LambdaBuffers::default() }, Copied::default())
-    };
     let one = |buffers: &mut LambdaBuffers, query: Query<'_>, gradients: &mut [Gradient]| {
         buffers.gradients(&task, query, gradients)
     };
-    let one = with_copies(augment, options.seed, one);
-    for_each_query(call, gradients, cost, buffers, one)
+    for_each_query_and_copy((options.augment, options.seed), call, gradients, cost, one)
 }
 
 /// The buffers of a thread. Columns are by doc or by rank.
@@ -236,10 +230,10 @@ impl LambdaBuffers {
             let doc = doc as usize;
             (*score, *exp, *gain) = (from.0[doc], from.1[doc], from.2[doc]);
         }
-        if task.drawn {
-            self.tables.fill(task.rule, task.ranks, &gain[..num_docs]);
-        } else {
-            self.tables.expect(task.rule, task.ranks, (&gain[..num_docs], &self.order.blocks));
+        let blocks = if task.drawn { &[] } else { &self.order.blocks[..] };
+        self.tables.fill(task.rule, task.ranks, &gain[..num_docs], blocks);
+        if self.swap.is_none() {
+            self.swap.clone_from(&task.swap);
         }
         if let Some(swap) = &mut self.swap {
             self.rank_scores.clear();

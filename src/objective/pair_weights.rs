@@ -100,15 +100,13 @@ pub(super) struct PairTables {
 
 impl PairTables {
     /// Fills the tables by expectation over the blocks of tied docs; `gains` are by rank.
-    pub(super) fn expect(
+    pub(super) fn fill(
         &mut self,
         rule: PairWeights,
         ranks: &RankDiscounts,
-        (gains, blocks): (&[f32], &[Range<usize>]),
+        gains: &[f32],
+        blocks: &[Range<usize>],
     ) {
-        if blocks.is_empty() {
-            return self.fill(rule, ranks, gains);
-        }
         self.start(rule, ranks, gains.len());
         for block in blocks {
             let share = ranks.share(block);
@@ -123,7 +121,8 @@ impl PairTables {
         let ranked = RankedGains { limits: ranks.limits, gains, blocks };
         match rule {
             PairWeights::Tables(tables) => {
-                tables.expect.unwrap_or(tables.fill)(ranked, &mut self.columns());
+                let fill = tables.expect.filter(|_| !blocks.is_empty()).unwrap_or(tables.fill);
+                fill(ranked, &mut self.columns());
             }
             _ => self.expect_by_rank(rule, ranks, blocks),
         }
@@ -159,15 +158,6 @@ impl PairTables {
             self.above[0][block.clone()].fill(above as f32);
             self.below[0][block.clone()].fill(below as f32);
             *inside = ranks.inside(rule, block);
-        }
-    }
-
-    /// Fills the tables of docs without ties; `gains` are by rank.
-    pub(super) fn fill(&mut self, rule: PairWeights, ranks: &RankDiscounts, gains: &[f32]) {
-        self.start(rule, ranks, gains.len());
-        if let PairWeights::Tables(tables) = rule {
-            let ranked = RankedGains { limits: ranks.limits, gains, blocks: &[] };
-            (tables.fill)(ranked, &mut self.columns());
         }
     }
 

@@ -45,24 +45,6 @@ impl RelevanceLabels {
     }
 }
 
-/// The weights of irrelevant and of relevant docs.
-pub(super) fn class_weights(target: &Target<'_>, relevance: RelevanceLabels) -> Vec<u64> {
-    weighted(target, |label| [1.0 - relevance.of(label), relevance.of(label)])
-}
-
-pub(super) fn cross_entropy(
-    call: GradientCall<'_>,
-    gradients: &mut [Gradient],
-    relevance: RelevanceLabels,
-    factors: [f64; 2],
-) -> Result<()> {
-    each_doc(call, gradients, |score, label| {
-        let yes = relevance.of(label) * factors[1];
-        let both = yes + (1.0 - relevance.of(label)) * factors[0];
-        derivatives(score, yes, both)
-    })
-}
-
 /// The derivatives of the cross entropy of a doc, `yes` of whose weight `both` are relevant.
 pub(super) fn derivatives(score: f64, yes: f64, both: f64) -> (f64, f64) {
     // Without cancellation: 1 - p = 1 / (1 + exp(score)).
@@ -106,5 +88,5 @@ pub(super) fn each_doc(
         }
         Ok(())
     };
-    for_each_query(call, gradients, cost, || (), one)
+    for_each_query(call, gradients, cost, one)
 }

@@ -12,6 +12,7 @@ use super::{GradientCall, Objective};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::queries::Queries;
+use std::ops::Range;
 
 /// One doc of a query is better than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,8 +33,6 @@ pub struct PreferenceNet {
     sigma: f64,
     /// Query by query.
     preferences: Vec<Preference>,
-    /// Where the preferences of each query begin, and the end.
-    offsets: Vec<usize>,
     queries: Queries,
 }
 
@@ -50,12 +49,7 @@ impl PreferenceNet {
             let values = values.then(a.weight.total_cmp(&b.weight));
             (a.better, a.worse).cmp(&(b.better, b.worse)).then(values)
         });
-        let mut offsets = Vec::with_capacity(queries.len() + 1);
-        offsets.extend(queries.ranges().map(|docs| {
-            preferences.partition_point(|preference| (preference.better as usize) < docs.start)
-        }));
-        offsets.push(preferences.len());
-        Ok(Self { sigma, preferences, offsets, queries: queries.clone() })
+        Ok(Self { sigma, preferences, queries: queries.clone() })
     }
 
     /// The objective for preferences between the caller's rows; `rows` has that of each doc.
@@ -94,7 +88,7 @@ impl PreferenceNet {
 
     /// The objective for a batch: the queries `numbers`, whose docs are `docs` of the batch.
     pub(crate) fn of_batch(&self, numbers: &[u32], docs: &Queries) -> Self {
-        let (mut preferences, mut offsets) = (Vec::new(), vec![0]);
+        let mut preferences = Vec::new();
         for (&number, docs) in numbers.iter().zip(docs.ranges()) {
             let start = self.queries.range(number as usize).start;
             let moved = |doc: u32| (doc as usize - start + docs.start) as u32;
@@ -102,14 +96,15 @@ impl PreferenceNet {
                 let Preference { better, worse, .. } = *preference;
                 Preference { better: moved(better), worse: moved(worse), ..*preference }
             }));
-            offsets.push(preferences.len());
         }
-        Self { sigma: self.sigma, preferences, offsets, queries: docs.clone() }
+        Self { sigma: self.sigma, preferences, queries: docs.clone() }
     }
 
     /// The preferences of a query.
     pub(crate) fn of_query(&self, query: usize) -> &[Preference] {
-        &self.preferences[self.offsets[query]..self.offsets[query + 1]]
+        let Range { start, end } = self.queries.range(query);
+        let before = |doc| self.preferences.partition_point(|pair| (pair.better as usize) < doc);
+        &self.preferences[before(start)..before(end)]
     }
 
     /// All preferences, query by query.
@@ -163,7 +158,7 @@ impl Objective for PreferenceNet {
             self.query(sums, query, gradients)
         };
         let cost = |docs: usize| 100 * docs as u64;
-        for_each_query(call, gradients, cost, Vec::new, one)
+        for_each_query(call, gradients, cost, one)
     }
 }
 

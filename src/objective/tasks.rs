@@ -119,19 +119,18 @@ impl<'a> GradientCall<'a> {
 }
 
 /// Runs `one` for each query. `cost` is the cost of a query by its number of docs, in units of about a
-/// nanosecond; `buffers` makes the buffers that a thread keeps from query to query.
-pub(super) fn for_each_query<B: Send>(
+/// nanosecond; `B` are the buffers that a thread keeps from query to query.
+pub(super) fn for_each_query<B: Default + Send>(
     call: GradientCall<'_>,
     gradients: &mut [Gradient],
     cost: impl Fn(usize) -> u64,
-    buffers: impl Fn() -> B + Sync + Send,
     one: impl Fn(&mut B, Query<'_>, &mut [Gradient]) -> Result<()> + Sync + Send,
 ) -> Result<()> {
     call.check(gradients)?;
     let tasks = tasks(call.target, gradients, cost);
     let results: Vec<Result<()>> = tasks
         .into_par_iter()
-        .map_init(buffers, |buffers, QueryTask { queries, mut gradients }| {
+        .map_init(B::default, |buffers, QueryTask { queries, mut gradients }| {
             call.interrupt.check()?;
             for number in queries {
                 let docs = call.target.queries.range(number);

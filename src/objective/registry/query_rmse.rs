@@ -12,8 +12,8 @@ use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::Result;
 use crate::exact_sum::ExactSum;
 use crate::gradient::Gradient;
-use crate::objective::augment::{self, Augment, Copied, with_copies};
-use crate::objective::tasks::{Query, for_each_query};
+use crate::objective::augment::{Augment, for_each_query_and_copy};
+use crate::objective::tasks::Query;
 use crate::objective::{GradientCall, Objective};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
@@ -54,10 +54,8 @@ impl Objective for QueryRmse {
             }
             Ok(())
         };
-        let cost = |docs| augment::cost(self.augment, docs, |docs| 40 * docs as u64);
-        let one = with_copies(self.augment, self.seed, one);
-        let buffers = || ((), Copied::default());
-        for_each_query(call, gradients, cost, buffers, one)
+        let cost = |docs| 40 * docs as u64;
+        for_each_query_and_copy((self.augment, self.seed), call, gradients, cost, one)
     }
 }
 

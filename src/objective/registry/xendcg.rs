@@ -10,8 +10,8 @@
 use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::objective::augment::{self, Augment, Copied, with_copies};
-use crate::objective::tasks::{Query, for_each_query};
+use crate::objective::augment::{Augment, for_each_query_and_copy};
+use crate::objective::tasks::Query;
 use crate::objective::{GradientCall, Objective, Target};
 use crate::random;
 
@@ -60,10 +60,8 @@ impl Objective for XeNdcg {
         let one = |buffers: &mut XeNdcgBuffers, query: Query<'_>, gradients: &mut [Gradient]| {
             buffers.gradients(stream, query, gradients)
         };
-        let cost = |docs| augment::cost(self.augment, docs, |docs| 40 * docs as u64);
-        let one = with_copies(self.augment, self.seed, one);
-        let buffers = || (XeNdcgBuffers::default(), Copied::default());
-        for_each_query(call, gradients, cost, buffers, one)
+        let cost = |docs| 40 * docs as u64;
+        for_each_query_and_copy((self.augment, self.seed), call, gradients, cost, one)
     }
 
     fn needs_pairs(&self) -> bool {
