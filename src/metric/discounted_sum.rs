@@ -78,9 +78,7 @@ impl SwapTable for DiscountSwaps {
         self.discount.resize(docs.len(), 0.0);
         for block in ranking.all_blocks() {
             let size = block.labels.len();
-            let end = (block.start + size).min(discounts.len());
-            let within_cut = discounts.get(block.start..end).unwrap_or_default();
-            let mean = within_cut.iter().sum::<f64>() / divisor / size as f64;
+            let mean = block.part(discounts).iter().sum::<f64>() / divisor / size as f64;
             for (&doc, &label) in docs[block.start..].iter().zip(block.labels) {
                 self.gain[doc as usize] = metric.gain(label);
                 self.discount[doc as usize] = mean;

@@ -50,7 +50,7 @@ pub use registry::{Measure, Rbp};
 pub use swap_delta::SwapDelta;
 
 pub(crate) use definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
-pub(crate) use evaluate::wrong_length;
+pub(crate) use evaluate::{place_in_query, wrong_length};
 pub(crate) use gains::LabelFacts;
 pub(crate) use mean::{check_weights, largest};
 pub(crate) use name::pick;

@@ -39,6 +39,14 @@ pub(crate) struct ScoreBlock<'a> {
     pub(crate) labels: &'a [f32],
 }
 
+impl ScoreBlock<'_> {
+    /// The part of a table by rank that belongs to its ranks.
+    pub(crate) fn part<'t>(&self, by_rank: &'t [f64]) -> &'t [f64] {
+        let end = (self.start + self.labels.len()).min(by_rank.len());
+        by_rank.get(self.start..end).unwrap_or_default()
+    }
+}
+
 /// One query's labels in the order of its scores; reused from query to query.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranking {

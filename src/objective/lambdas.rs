@@ -13,7 +13,7 @@ use super::tasks::Query;
 use super::{GradientCall, Objective, tied_pairs};
 use crate::error::Result;
 use crate::gradient::Gradient;
-use crate::metric::{LabelFacts, PairWeights, PreparedMetric, SwapDelta};
+use crate::metric::{LabelFacts, PairWeights, PreparedMetric, SwapDelta, place_in_query};
 use crate::random;
 use crate::simd::Level;
 
@@ -80,10 +80,8 @@ fn gradients(
     gradients: &mut [Gradient],
 ) -> Result<()> {
     let target = call.target;
-    let place = |error: crate::Error| match error.fault().and_then(|fault| fault.place.row) {
-        Some(row) if row < target.queries.num_docs() => error.query(target.queries.of_doc(row)),
-        _ => error,
-    };
+    call.check(gradients)?;
+    let place = |error| place_in_query(error, |row| target.queries.of_doc(row));
     let facts = LabelFacts::scan(target.labels).map_err(place)?;
     let metric = match rule {
         PairWeights::Equal => None,

@@ -24,7 +24,7 @@
 use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser, PairWeights};
 use crate::metric::pair_weights::{PairColumns, PairWeightTables, RankedGains};
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
-use crate::metric::ranking::{Ranking, ScoreBlock};
+use crate::metric::ranking::Ranking;
 use crate::metric::swap_delta::{SwapQuery, SwapTable};
 
 #[derive(Debug)]
@@ -150,12 +150,6 @@ impl TiedProducts {
     }
 }
 
-/// 1/rank of the block's ranks within the cut.
-fn inside<'a>(block: ScoreBlock<'_>, reciprocal: &'a [f64], cut: usize) -> &'a [f64] {
-    let end = (block.start + block.labels.len()).min(cut);
-    reciprocal.get(block.start..end).unwrap_or_default()
-}
-
 /// The expected ERR of the ranked docs; `stops` is R of a label.
 fn err(
     ranking: &Ranking,
@@ -173,7 +167,7 @@ fn err(
             continue;
         }
         let qs = block.labels.iter().map(|&label| 1.0 - stops(label)).filter(|q| *q < 1.0);
-        sum += reach * tied.value(qs.clone(), block.labels.len(), inside(block, reciprocal, cut));
+        sum += reach * tied.value(qs.clone(), block.labels.len(), block.part(reciprocal));
         reach *= qs.product::<f64>();
     }
     sum
@@ -213,7 +207,7 @@ impl SwapTable for StopSwaps {
         self.q.resize(docs.len(), 1.0);
         let mut reach = 1.0;
         for (number, block) in ranking.all_blocks().enumerate() {
-            let inside = inside(block, reciprocal, cut);
+            let inside = block.part(reciprocal);
             let qs = block.labels.iter().map(|&label| 1.0 - stops(label));
             self.reach.push(reach);
             reach *= qs.clone().product::<f64>();

@@ -19,7 +19,7 @@
 //!
 //! Sums run from the far end, so that small differences deep down keep their digits.
 
-use super::relevance::TiedBlock;
+use super::relevance::relevant;
 use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser, PairWeights};
 use crate::metric::pair_weights::{
     BlockWeights, PairColumns, PairWeightTables, RankLimits, RankedGains, TableNumber, WeightSwaps,
@@ -44,7 +44,19 @@ impl MetricDefinition for AveragePrecision {
     fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         let ranks = metric.cut().min(ranking.retrieved());
         let reciprocal = scratch.discounts.reciprocal(ranks);
-        sum_of_precisions(ranking, metric.relevant_from(), reciprocal, metric.cut())
+        let (mut sum, mut above) = (0.0, 0.0);
+        for block in ranking.blocks().take_while(|block| block.start < ranks) {
+            let (m, r) =
+                (block.labels.len() as f64, relevant(&block, metric.relevant_from()) as f64);
+            if r > 0.0 {
+                let reciprocal = block.part(reciprocal);
+                let h = reciprocal.iter().sum::<f64>();
+                let g: f64 = reciprocal.iter().enumerate().map(|(o, rank)| o as f64 * rank).sum();
+                sum += r / m * ((above + 1.0) * h + ratio(r - 1.0, m - 1.0) * g);
+            }
+            above += r;
+        }
+        sum
     }
 
     fn swap_table(&self) -> Box<dyn SwapTable> {
@@ -54,34 +66,6 @@ impl MetricDefinition for AveragePrecision {
     fn pair_weights(&self) -> PairWeights {
         PairWeights::Tables(&TABLES)
     }
-}
-
-/// The sums H and G of the module's text.
-fn sums(reciprocals: &[f64]) -> (f64, f64) {
-    let h = reciprocals.iter().sum();
-    let g = reciprocals.iter().enumerate().map(|(above, rank)| above as f64 * rank).sum();
-    (h, g)
-}
-
-/// The expected sum of the precisions at the ranks of relevant docs above the cut.
-fn sum_of_precisions(ranking: &Ranking, from: f32, reciprocal: &[f64], cut: usize) -> f64 {
-    let (mut sum, mut above) = (0.0, 0.0);
-    for block in ranking.blocks().take_while(|block| block.start < cut) {
-        let block = TiedBlock::of(block, from);
-        if block.relevant > 0 {
-            let sums = sums(block.reciprocals(reciprocal, cut));
-            sum += precisions_of(block, sums, (block.relevant as f64, above));
-        }
-        above += block.relevant as f64;
-    }
-    sum
-}
-
-/// The share of a block in the sum of precisions if `r` of its docs are relevant, `c` above it.
-fn precisions_of(block: TiedBlock, (h, g): (f64, f64), (r, c): (f64, f64)) -> f64 {
-    let m = block.size as f64;
-    let beside = if block.size > 1 { (r - 1.0) / (m - 1.0) } else { 0.0 };
-    r / m * ((c + 1.0) * h + beside * g)
 }
 
 const TABLES: PairWeightTables =

@@ -12,7 +12,7 @@
 //! probability C(m-1-o, k) / C(m-1, k), and then the next of them decides what its place was worth.
 //! O(1) a document. Swap deltas are these weights, O(1) a pair.
 
-use super::relevance::TiedBlock;
+use super::relevance::relevant;
 use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser, PairWeights};
 use crate::metric::pair_weights::{
     BlockWeights, PairColumns, PairWeightTables, RankLimits, RankedGains, TableNumber, WeightSwaps,
@@ -37,7 +37,22 @@ impl MetricDefinition for ReciprocalRank {
     fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         let ranks = metric.cut().min(ranking.retrieved());
         let reciprocal = scratch.discounts.reciprocal(ranks);
-        reciprocal_rank(ranking, metric.relevant_from(), reciprocal, metric.cut())
+        let mut blocks =
+            ranking.blocks().map(|block| (relevant(&block, metric.relevant_from()), block));
+        let Some((r, block)) = blocks.find(|(relevant, _)| *relevant > 0) else { return 0.0 };
+        let size = block.labels.len();
+        let mut probability = r as f64 / size as f64;
+        let mut sum = 0.0;
+        for (at, rank) in block.part(reciprocal).iter().enumerate() {
+            sum += probability * rank;
+            // C(m-p-1, r-1) / C(m-p, r-1): falls to 0 where the rest is all relevant.
+            let left = size - at - 1;
+            if left < r {
+                break;
+            }
+            probability *= (left + 1 - r) as f64 / left as f64;
+        }
+        sum
     }
 
     fn swap_table(&self) -> Box<dyn SwapTable> {
@@ -47,32 +62,6 @@ impl MetricDefinition for ReciprocalRank {
     fn pair_weights(&self) -> PairWeights {
         PairWeights::Tables(&TABLES)
     }
-}
-
-/// The expected reciprocal rank of the first relevant doc; 0 below the cut.
-fn reciprocal_rank(ranking: &Ranking, from: f32, reciprocal: &[f64], cut: usize) -> f64 {
-    let first = ranking
-        .blocks()
-        .take_while(|block| block.start < cut)
-        .map(|block| TiedBlock::of(block, from))
-        .find(|block| block.relevant > 0);
-    first.map_or(0.0, |block| first_of(block, block.relevant, block.reciprocals(reciprocal, cut)))
-}
-
-/// The expected reciprocal rank of the first relevant doc of a block with `r >= 1` of them.
-fn first_of(block: TiedBlock, r: usize, reciprocals: &[f64]) -> f64 {
-    let mut probability = r as f64 / block.size as f64;
-    let mut sum = 0.0;
-    for (at, rank) in reciprocals.iter().enumerate() {
-        sum += probability * rank;
-        // C(m-p-1, r-1) / C(m-p, r-1): falls to 0 where the rest is all relevant.
-        let left = block.size - at - 1;
-        if left < r {
-            break;
-        }
-        probability *= (left + 1 - r) as f64 / left as f64;
-    }
-    sum
 }
 
 const TABLES: PairWeightTables =
