@@ -269,14 +269,9 @@ impl<'a> SweepRun<'a> {
             return;
         }
         let [a, b] = self.scores.map(|scores| &scores[docs.clone()]);
-        match self.frame.lines(a, b, lines) {
-            LinePrecision::Full => {}
-            LinePrecision::Coarse => part.tied_ends = [true; 2],
-            LinePrecision::Lost(ranker) => {
-                part.tied_ends = [true; 2];
-                part.far_scores.get_or_insert((query, ranker));
-            }
-        }
+        let LinePrecision { is_full, lost } = self.frame.lines(a, b, lines);
+        part.tied_ends = part.tied_ends.map(|is_tied| is_tied || !is_full);
+        part.far_scores = part.far_scores.or(lost.map(|ranker| (query, ranker)));
         let ranks = self.rules.ranks(labels.len());
         pruner.by_ends(lines, ranks, self.frame.from, self.frame.to);
         if self.options.few_outputs {

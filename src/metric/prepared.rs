@@ -13,7 +13,8 @@ use crate::error::Result;
 pub(crate) struct PreparedMetric {
     pub(crate) metric: Metric,
     pub(crate) gains: Gains,
-    facts: MetricFacts,
+    /// How the metric reads labels.
+    pub(crate) facts: MetricFacts,
     /// What gains are divided by to be probabilities of satisfaction.
     top: Option<f64>,
 }
@@ -45,11 +46,6 @@ impl PreparedMetric {
     /// The definition of the metric.
     pub(crate) fn definition(&self) -> &dyn MetricDefinition {
         self.metric.definition()
-    }
-
-    /// How the metric reads labels.
-    pub(crate) fn label_use(&self) -> LabelUse {
-        self.facts.label_use
     }
 
     /// The number of ranks that count.

@@ -31,7 +31,7 @@ impl PairGains {
         };
         let from = metric.relevant_from();
         let relevant = || labels.iter().map(|label| u32::from(*label >= from)).sum::<u32>();
-        let divisor = match metric.definition().facts().normaliser {
+        let divisor = match metric.facts.normaliser {
             Normaliser::Ideal => self.ideal(metric, ranks, labels),
             Normaliser::Ranks => metric.metric.cut().unwrap_or(labels.len()) as f64,
             Normaliser::RelevantDocs => f64::from(relevant().max(1)),
@@ -39,7 +39,7 @@ impl PairGains {
         };
         let scale = if divisor > 0.0 { divisor.recip() } else { 0.0 };
         let docs = self.gain.iter_mut().zip(labels);
-        match metric.label_use() {
+        match metric.facts.label_use {
             LabelUse::Gain => {
                 docs.for_each(|(gain, label)| *gain = (metric.gains.of(*label) * scale) as f32);
             }
