@@ -72,12 +72,7 @@ impl Ranking {
     /// Ranks a query's docs; blocks that begin at rank `depth` (from 0) or below may be missing.
     /// No score is NaN, no label is NaN or negative.
     pub(crate) fn rank(&mut self, scores: &[f64], labels: &[f32], ties: Ties, depth: usize) {
-        let exact = match ties {
-            Ties::Expected => self.pack(scores, labels, |_, label| !label_bits(label)),
-            Ties::Worst => self.pack(scores, labels, |_, label| label_bits(label)),
-            Ties::RowOrder => self.pack(scores, labels, |doc, _| doc),
-        };
-        if exact {
+        if self.pack(scores, labels, ties) {
             self.retrieved = self.narrow.len();
             sort_head(&mut self.narrow, depth, |key| key >> 32);
             let (keys, tied) = (&self.narrow, ties == Ties::Expected);
@@ -190,8 +185,8 @@ impl Ranking {
         self.levels.iter().take_while(|level| level.label >= label).map(|level| level.count).sum()
     }
 
-    /// Packs score and `low` into keys; false if a score needs 64 bits, which makes the keys invalid.
-    fn pack(&mut self, scores: &[f64], labels: &[f32], low: impl Fn(u32, f32) -> u32) -> bool {
+    /// Packs score and label or row into keys; false if a score needs 64 bits, which makes the keys invalid.
+    fn pack(&mut self, scores: &[f64], labels: &[f32], ties: Ties) -> bool {
         self.narrow.clear();
         let mut exact = true;
         for (doc, (&score, &label)) in scores.iter().zip(labels).enumerate() {
@@ -201,7 +196,8 @@ impl Ranking {
             exact &= f64::from(short) == score;
             if score > f64::NEG_INFINITY {
                 let high = falling(short);
-                self.narrow.push(u64::from(high) << 32 | u64::from(low(doc as u32, label)));
+                self.narrow
+                    .push(u64::from(high) << 32 | u64::from(low_bits(ties, doc as u32, label)));
             }
         }
         exact
@@ -211,11 +207,7 @@ impl Ranking {
         self.wide.clear();
         let docs = scores.iter().zip(labels).enumerate();
         self.wide.extend(docs.map(|(doc, (&score, &label))| {
-            let low = match ties {
-                Ties::Expected => !label_bits(label),
-                Ties::Worst => label_bits(label),
-                Ties::RowOrder => doc as u32,
-            };
+            let low = low_bits(ties, doc as u32, label);
             u128::from(falling64(score + 0.0)) << 64 | u128::from(low) << 32 | doc as u128
         }));
     }
@@ -250,6 +242,15 @@ impl Ranking {
         let runs = self.sorted.chunk_by(|a, b| a == b);
         let level = |run: &[u32]| LabelLevel { label: f32::from_bits(!run[0]), count: run.len() };
         self.levels.extend(runs.map(level));
+    }
+}
+
+/// What orders equal scores.
+fn low_bits(ties: Ties, doc: u32, label: f32) -> u32 {
+    match ties {
+        Ties::Expected => !label_bits(label),
+        Ties::Worst => label_bits(label),
+        Ties::RowOrder => doc,
     }
 }
 

@@ -176,12 +176,10 @@ fn err(
 /// Deltas of ERR.
 #[derive(Debug, Clone, Default)]
 struct StopSwaps {
-    /// Per doc: its block, its q, and the number of its (block, label) in `slopes`.
+    /// Per doc: its block, its q, and dT/dq.
     block: Vec<u32>,
     q: Vec<f64>,
-    slot: Vec<u32>,
-    /// dT/dq per block and distinct label.
-    slopes: Vec<f64>,
+    slope: Vec<f64>,
     /// Per block: the probability to reach it, its T, and the sum of what it and later blocks add.
     reach: Vec<f64>,
     value: Vec<f64>,
@@ -196,15 +194,12 @@ impl SwapTable for StopSwaps {
         let docs = ranking.docs();
         let cut = metric.cut().min(ranking.retrieved());
         let reciprocal = scratch.discounts.reciprocal(cut);
-        for table in [&mut self.slopes, &mut self.reach, &mut self.value, &mut self.later] {
+        for table in [&mut self.reach, &mut self.value, &mut self.later] {
             table.clear();
         }
-        self.block.clear();
         self.block.resize(docs.len(), 0);
-        self.slot.clear();
-        self.slot.resize(docs.len(), 0);
-        self.q.clear();
         self.q.resize(docs.len(), 1.0);
+        self.slope.resize(docs.len(), 0.0);
         let mut reach = 1.0;
         for (number, block) in ranking.all_blocks().enumerate() {
             let inside = block.part(reciprocal);
@@ -222,10 +217,9 @@ impl SwapTable for StopSwaps {
                 let slope = self.tied.slope(others.map(|(_, q)| q), size, inside);
                 for &doc in &docs[block.start + at..][..run.len()] {
                     self.block[doc as usize] = number as u32;
-                    self.slot[doc as usize] = self.slopes.len() as u32;
+                    self.slope[doc as usize] = slope;
                     self.q[doc as usize] = 1.0 - stops(run[0]);
                 }
-                self.slopes.push(slope);
                 at += run.len();
             }
         }
@@ -243,9 +237,9 @@ impl SwapTable for StopSwaps {
             return 0.0;
         }
         let ratio = qb / qa;
-        let above = self.reach[i] * self.slopes[self.slot[a] as usize] * (qb - qa);
+        let above = self.reach[i] * self.slope[a] * (qb - qa);
         let between = (ratio - 1.0) * (self.later[i + 1] - self.later[j]);
-        let new = self.value[j] + self.slopes[self.slot[b] as usize] * (qa - qb);
+        let new = self.value[j] + self.slope[b] * (qa - qb);
         above + between + self.reach[j] * (ratio * new - self.value[j])
     }
 }
