@@ -170,7 +170,8 @@ impl SwapTable for WeightSwaps {
         let is_wrong = self.gains[upper] < self.gains[lower];
         let table = usize::from(is_wrong);
         let weight = (self.above[table][upper] - self.below[table][lower]) * self.per_gain;
-        if is_wrong { weight } else { -weight }
+        // 0.0 - : a delta of 0 has no sign.
+        if is_wrong { weight } else { 0.0 - weight }
     }
 }
 

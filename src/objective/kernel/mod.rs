@@ -7,7 +7,7 @@
 //! `e` would vanish, the exponential of each pair's gap takes its place ([`WIDE`]).
 //!
 //! The weight of a pair, upper doc i and lower doc j by rank, is `(gain_i - gain_j) x`, where
-//! `x = above_i - share_i below_j`: what the metrics need fits that form (see `weight.rs`).
+//! `x = above_i - share_i below_j`: what the metrics need fits that form (see `pair_weights.rs`).
 
 mod column;
 mod lanes;
