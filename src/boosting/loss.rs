@@ -47,6 +47,10 @@ impl ClassTarget {
         })?;
         let labels = loss.labels().iter();
         let class = |(&label, gain)| Class { label: f64::from(label), gain };
+        let link = match link {
+            ClassLink::Softmax => Link::Softmax,
+            _ => Link::Ordinal,
+        };
         Ok(Self { classes: labels.zip(gains).map(class).collect(), loss, link })
     }
 

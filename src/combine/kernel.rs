@@ -2,37 +2,29 @@
 //!
 //! The loops are plain Rust, written once in [`KineticList::walk`]; only the instructions differ and the
 //! results are the same: a crossing is one division of whole numbers, and their minimum is exact.
-#![expect(unsafe_code, reason = "a kernel: features behind a run-time check")]
 
 use super::kinetic_list::{KineticList, MetricChange, WalkLimit, WalkOutcome};
-use super::query_metric::{GainSum, QueryMetric, RecomputedMetric};
-use crate::model::mlp::kernel::at_levels;
+use super::query_metric::{GainSum, RecomputedMetric};
+use crate::simd::for_levels;
 
-at_levels! {
+for_levels! {
     /// [`KineticList::walk`] of a sum of gains.
-    walk_sum(
+    pub(crate) fn walk_sum(
         list: &mut KineticList, end: WalkLimit, metric: &mut GainSum<'_>,
         events: &mut Vec<MetricChange>
-    ) -> WalkOutcome = walk
+    ) -> WalkOutcome {
+        list.walk(end, metric, events)
+    }
 }
 
-at_levels! {
+for_levels! {
     /// [`KineticList::walk`] of any other metric.
-    walk_recomputed(
+    pub(crate) fn walk_recomputed(
         list: &mut KineticList, end: WalkLimit, metric: &mut RecomputedMetric<'_>,
         events: &mut Vec<MetricChange>
-    ) -> WalkOutcome = walk
-}
-
-#[expect(clippy::inline_always, reason = "compiled with the features of its level")]
-#[inline(always)]
-fn walk(
-    list: &mut KineticList,
-    end: WalkLimit,
-    metric: &mut impl QueryMetric,
-    events: &mut Vec<MetricChange>,
-) -> WalkOutcome {
-    list.walk(end, metric, events)
+    ) -> WalkOutcome {
+        list.walk(end, metric, events)
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
 use super::LANES;
-use crate::model::mlp::lanes::{Lanes, Plain};
+use crate::simd::lanes::{Lanes, Plain};
 use std::array::from_fn;
 
 /// What the loops do with sixteen `f32` beside sums and products.

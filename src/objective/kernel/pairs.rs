@@ -3,12 +3,11 @@
 //! Upper docs one by one against sixteen lower docs at a step. The sums of an upper doc have sixteen
 //! lanes and one order of adding them up; those of a lower doc are added to in the order of the upper
 //! docs. The steps are aligned, so that a lower doc's sums are read from where they were written.
-#![expect(unsafe_code, reason = "loops compiled for instructions behind a run-time check")]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
 use super::lanes::{PairLanes, exp};
 use super::{GAP, LANES, SIGN, TWO, WIDE};
-use crate::model::mlp::kernel::at_levels;
+use crate::simd::for_levels;
 use std::ops::Range;
 
 /// The columns of one query by rank, padded to whole steps with finite numbers.
@@ -95,10 +94,10 @@ struct Sums<L> {
     magnitude: L,
 }
 
-at_levels! {
+for_levels! {
     /// Adds the lambdas of pairs of `shape` (a sum of [`SIGN`] or [`TWO`], [`GAP`] and [`WIDE`]) to
     /// `grad` and `hess`, but for the factor sigma, and returns the sum of their magnitudes.
-    pairs(shape: usize, pairs: &mut Pairs<'_>) -> f32 = pairs_of_shape<Lanes>
+    pub(crate) fn pairs(shape: usize, pairs: &mut Pairs<'_>) -> f32 = pairs_of_shape<Lanes>
 }
 
 #[inline(always)]

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "a kernel: features behind a run-time check")]
 
 use super::lanes::{EXPONENT, PairLanes};
-use crate::model::mlp::lanes::{Halves, Wide, by_instructions};
+use crate::simd::lanes::{Halves, Wide, by_instructions};
 use std::arch::x86_64::{
     _CMP_GT_OQ, _CMP_LT_OQ, _mm256_add_epi32, _mm256_add_ps, _mm256_and_ps, _mm256_andnot_ps,
     _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_div_ps,

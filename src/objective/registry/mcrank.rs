@@ -12,7 +12,6 @@ use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
-use crate::model::Link;
 use crate::objective::Target;
 use crate::objective::pointwise::log_odds;
 use rayon::prelude::*;
@@ -23,7 +22,7 @@ pub(super) const DEFINITION: LossDefinition = LossDefinition {
     estimator: "McRank",
     other_names: &[],
     uses: LossUses { gains: true, ..LossUses::NONE },
-    build: |_| Ok(BuiltLoss::Classes(Link::Softmax)),
+    build: |_| Ok(BuiltLoss::Classes(ClassLink::Softmax)),
 };
 
 pub(super) const ORDINAL: LossDefinition = LossDefinition {
@@ -32,7 +31,7 @@ pub(super) const ORDINAL: LossDefinition = LossDefinition {
     estimator: "McRank",
     other_names: &[],
     uses: LossUses { gains: true, ..LossUses::NONE },
-    build: |_| Ok(BuiltLoss::Classes(Link::Ordinal)),
+    build: |_| Ok(BuiltLoss::Classes(ClassLink::Ordinal)),
 };
 
 /// Docs a task takes.
@@ -42,10 +41,20 @@ const MOST: usize = 256;
 /// The largest start, either way.
 const FURTHEST: f64 = 10.0;
 
+/// How margins become probabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClassLink {
+    /// In proportion to the exponentials of a margin a class.
+    Softmax,
+    /// A logistic function of each margin: the probability of its class or one above.
+    Ordinal,
+}
+
 /// The cross entropy of the classes that the labels of a training set are.
 #[derive(Debug)]
 pub struct ClassLoss {
-    link: Link,
+    link: ClassLink,
     labels: Vec<f32>,
     /// The class of each doc.
     class_of: Vec<u16>,
@@ -55,7 +64,7 @@ pub struct ClassLoss {
 
 impl ClassLoss {
     /// A class for each different label there is.
-    pub fn new(link: Link, target: &Target<'_>) -> Result<Self> {
+    pub fn new(link: ClassLink, target: &Target<'_>) -> Result<Self> {
         let mut labels = target.labels.to_vec();
         labels.sort_unstable_by(f32::total_cmp);
         labels.dedup();
@@ -85,8 +94,8 @@ impl ClassLoss {
     /// The number of margins of a doc.
     pub fn num_margins(&self) -> usize {
         match self.link {
-            Link::Softmax => self.labels.len(),
-            Link::Ordinal => self.labels.len() - 1,
+            ClassLink::Softmax => self.labels.len(),
+            ClassLink::Ordinal => self.labels.len() - 1,
         }
     }
 
@@ -101,8 +110,10 @@ impl ClassLoss {
             return vec![0.0; self.num_margins()];
         }
         match self.link {
-            Link::Softmax => counts.iter().map(|count| (count / all).ln().max(-FURTHEST)).collect(),
-            Link::Ordinal => (1..counts.len())
+            ClassLink::Softmax => {
+                counts.iter().map(|count| (count / all).ln().max(-FURTHEST)).collect()
+            }
+            ClassLink::Ordinal => (1..counts.len())
                 .map(|k| log_odds([&counts[..k], &counts[k..]].map(|part| part.iter().sum())))
                 .collect(),
         }
@@ -153,7 +164,7 @@ impl ClassLoss {
     /// Margins become probabilities, of classes or of at least a class.
     fn probabilities(&self, margins: &mut [f64]) {
         match self.link {
-            Link::Softmax => {
+            ClassLink::Softmax => {
                 let top = margins.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 for margin in margins.iter_mut() {
                     *margin = (*margin - top).exp();
@@ -163,7 +174,7 @@ impl ClassLoss {
                     *margin /= sum;
                 }
             }
-            Link::Ordinal => {
+            ClassLink::Ordinal => {
                 for margin in margins {
                     // From the side where nothing overflows.
                     let odds = (-margin.abs()).exp();
@@ -176,11 +187,11 @@ impl ClassLoss {
     fn gradient(&self, doc: usize, margin: usize, p: f64) -> Result<Gradient> {
         let class = usize::from(self.class_of[doc]);
         let (yes, factor) = match self.link {
-            Link::Softmax => {
+            ClassLink::Softmax => {
                 let count = self.labels.len() as f64;
                 (class == margin, count / (count - 1.0))
             }
-            Link::Ordinal => (class > margin, 1.0),
+            ClassLink::Ordinal => (class > margin, 1.0),
         };
         let weight = self.weight(doc);
         let grad = (p - f64::from(u8::from(yes))) * weight;

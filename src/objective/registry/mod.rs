@@ -13,12 +13,11 @@ mod ranknet;
 mod regression;
 mod xendcg;
 
-pub use crate::model::Link as ClassLink;
 pub use balanced_logistic::BalancedLogistic;
 pub use err_logistic::ErrLogistic;
 pub use lambdarank::LambdaRank;
 pub use logistic::Logistic;
-pub use mcrank::ClassLoss;
+pub use mcrank::{ClassLink, ClassLoss};
 pub use query_rmse::QueryRmse;
 pub use ranknet::RankNet;
 pub use regression::Regression;

@@ -1,11 +1,12 @@
-//! Sixteen numbers at once, for the loops that do nearly all the work of a net.
+//! Sixteen numbers at once, for the loops that do nearly all the work of nets and of pairs of documents.
 //!
 //! A compiler left alone turns these loops into lanes in one crate and not in the next. An operation
 //! is the same IEEE operation on each lane at every level, so all levels give the same bits.
 #![expect(unsafe_code, reason = "a kernel: instructions behind a run-time check")]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use super::kernel::LANES;
+/// How many numbers go side by side.
+pub(crate) const LANES: usize = 16;
 
 /// Sixteen numbers.
 pub(crate) trait Lanes: Copy {
