@@ -7,9 +7,14 @@
 //! Lines of one slope never cross, so a line with `k` others of its own slope above it can go, too: a
 //! tree has few different outputs in a query. Equal lines are kept or removed together.
 //!
-//! Cost: O(n) for a query of n documents, and a sort by slope for the second rule.
+//! Cost: O(n) for a query of n documents.
 
 use super::score_lines::ScoreLine;
+
+/// With more slopes, the second rule does not pay.
+const MOST_SLOPES: usize = 256;
+/// Slots of the table of slopes, a power of two.
+const SLOTS: usize = 4 * MOST_SLOPES;
 
 /// Sums of whole numbers below 2^52 times an end of the range are wrong by less than this share.
 const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
@@ -17,6 +22,16 @@ const ROUNDING: f64 = 1.0 / (1u64 << 48) as f64;
 /// Buffers, kept from query to query.
 #[derive(Debug, Default)]
 pub(super) struct LinePruner {
+    /// Hash table of slopes: one more than the slope's number, 0 for an empty slot.
+    slots: Vec<u16>,
+    slopes: Vec<f64>,
+    /// How many lines have each slope.
+    sizes: Vec<usize>,
+    /// The slope of each line, by number.
+    slope_of: Vec<u16>,
+    /// The intercept of each slope below which lines are removed.
+    lowest: Vec<f64>,
+    intercepts: Vec<f64>,
     lower_ends: Vec<i64>,
 }
 
@@ -51,23 +66,59 @@ impl LinePruner {
         }
         lines.truncate(kept);
     }
-}
 
-/// Removes lines that have `k` of their own slope above them; the others end up in the order of slopes.
-pub(super) fn by_slopes(lines: &mut Vec<ScoreLine>, k: usize) {
-    if lines.len() <= k {
-        return;
-    }
-    lines.sort_unstable_by(|x, y| {
-        x.slope.total_cmp(&y.slope).then(y.intercept.total_cmp(&x.intercept))
-    });
-    let (mut slope, mut rank, mut lowest) = (f64::NAN, 0, 0.0);
-    lines.retain(|line| {
-        rank = if line.slope == slope { rank + 1 } else { 1 };
-        slope = line.slope;
-        if rank <= k {
-            lowest = line.intercept;
+    /// Removes lines that have `k` of their own slope above them.
+    pub(super) fn by_slopes(&mut self, lines: &mut Vec<ScoreLine>, k: usize) {
+        if lines.len() <= k || !self.number(lines) || self.sizes.iter().all(|&size| size <= k) {
+            return;
         }
-        line.intercept >= lowest
-    });
+        self.lowest.clear();
+        self.lowest.resize(self.sizes.len(), f64::NEG_INFINITY);
+        for slope in 0..self.sizes.len() {
+            if self.sizes[slope] > k {
+                let of_slope = lines.iter().zip(&self.slope_of);
+                let of_slope = of_slope.filter(|&(_, &number)| usize::from(number) == slope);
+                self.intercepts.clear();
+                self.intercepts.extend(of_slope.map(|(line, _)| line.intercept));
+                let order = |x: &f64, y: &f64| y.total_cmp(x);
+                self.lowest[slope] = *self.intercepts.select_nth_unstable_by(k - 1, order).1;
+            }
+        }
+        let mut numbers = self.slope_of.iter();
+        lines.retain(|line| {
+            let number = numbers.next().map_or(0, |&number| usize::from(number));
+            line.intercept >= self.lowest[number]
+        });
+    }
+
+    /// Numbers the slopes; false if there are too many.
+    fn number(&mut self, lines: &[ScoreLine]) -> bool {
+        self.slots.clear();
+        self.slots.resize(SLOTS, 0);
+        self.slopes.clear();
+        self.sizes.clear();
+        self.slope_of.clear();
+        for line in lines {
+            // 0 and -0 are one slope.
+            let hash = (line.slope + 0.0).to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let mut slot = hash as usize & (SLOTS - 1);
+            while self.slots[slot] != 0
+                && self.slopes[usize::from(self.slots[slot] - 1)] != line.slope
+            {
+                slot = (slot + 1) & (SLOTS - 1);
+            }
+            if self.slots[slot] == 0 {
+                if self.slopes.len() == MOST_SLOPES {
+                    return false;
+                }
+                self.slopes.push(line.slope);
+                self.sizes.push(0);
+                self.slots[slot] = self.slopes.len() as u16;
+            }
+            let number = self.slots[slot] - 1;
+            self.sizes[usize::from(number)] += 1;
+            self.slope_of.push(number);
+        }
+        true
+    }
 }

@@ -218,11 +218,17 @@ pub(super) struct TiedDocs {
     members: Vec<u32>,
     /// The range of each document's set in `members`.
     ranges: Vec<Range<u32>>,
+    /// A hash table of lines: one more than the line's place, 0 for an empty slot.
+    slots: Vec<u32>,
     sorted: Vec<ScoreLine>,
 }
 
 impl TiedDocs {
     pub(super) fn find(&mut self, lines: &[ScoreLine], labels: &[f32], ties: Ties) {
+        self.any = self.has_equal_lines(lines);
+        if !self.any {
+            return;
+        }
         self.sorted.clear();
         self.sorted.extend_from_slice(lines);
         let label = |line: &ScoreLine| labels[line.doc as usize];
@@ -235,10 +241,6 @@ impl TiedDocs {
             };
             lines.then(rule).then(x.doc.cmp(&y.doc))
         });
-        self.any = self.sorted.windows(2).any(|pair| same(&pair[0], &pair[1]));
-        if !self.any {
-            return;
-        }
         self.members.clear();
         self.members.extend(self.sorted.iter().map(|line| line.doc));
         self.ranges.clear();
@@ -257,6 +259,26 @@ impl TiedDocs {
     pub(super) fn of(&self, doc: u32) -> &[u32] {
         let Range { start, end } = self.ranges[doc as usize];
         &self.members[start as usize..end as usize]
+    }
+
+    /// Whether a line occurs twice.
+    fn has_equal_lines(&mut self, lines: &[ScoreLine]) -> bool {
+        let size = (4 * lines.len()).next_power_of_two();
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        for (at, line) in lines.iter().enumerate() {
+            let key = line.intercept.to_bits() ^ line.slope.to_bits().rotate_left(31);
+            let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let mut slot = hash as usize & (size - 1);
+            while self.slots[slot] != 0 {
+                if same(&lines[self.slots[slot] as usize - 1], line) {
+                    return true;
+                }
+                slot = (slot + 1) & (size - 1);
+            }
+            self.slots[slot] = at as u32 + 1;
+        }
+        false
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::curve::{CurveBuilder, CurveInterval, CurveIntervals, STEP};
 use super::kinetic_list::{KineticList, MetricChange, WalkLimit, WalkOutcome};
-use super::line_pruning::{LinePruner, by_slopes};
+use super::line_pruning::LinePruner;
 use super::query_metric::{
     self, GainSum, MetricBuffers, MetricRules, RecomputedMetric, WeightedLabels,
 };
@@ -275,7 +275,7 @@ impl<'a> SweepRun<'a> {
         let ranks = self.rules.ranks(labels.len());
         pruner.by_ends(lines, ranks, self.frame.from, self.frame.to);
         if self.options.few_outputs {
-            by_slopes(lines, ranks);
+            pruner.by_slopes(lines, ranks);
         }
         tied_docs.find(lines, labels, self.options.metric.convention().ties);
         list.start(lines, ranks, window.after);

@@ -7,6 +7,7 @@
 //! The *mean discount* of a document is that of the ranks of its block. Exchanging the scores of two
 //! documents exchanges their mean discounts, so a swap delta is a product of two differences.
 
+use super::definition::LabelUse;
 use super::prepared::{MetricScratch, PreparedMetric};
 use super::ranking::Ranking;
 use super::swap_delta::{SwapQuery, SwapTable};
@@ -15,22 +16,20 @@ use super::swap_delta::{SwapQuery, SwapTable};
 pub(crate) fn sum(metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
     let ranks = metric.cut().min(ranking.retrieved());
     let discounts = scratch.discounts.of(metric.metric.measure(), ranks);
-    let gain = |label| metric.gain(label);
-    let blocks = ranking.blocks().map(|block| (block.labels.len(), mean_gain(block.labels, gain)));
-    add_runs(blocks, discounts)
+    // The choice is made here, and not for each document.
+    match metric.facts.label_use {
+        LabelUse::Gain => add_blocks(ranking, |label| metric.gains.of(label), discounts),
+        _ => add_blocks(ranking, |label| metric.gain(label), discounts),
+    }
 }
 
-/// Adds runs of documents, so many with one gain, down to the last rank that has a discount.
-fn add_runs(mut runs: impl Iterator<Item = (usize, f64)>, discounts: &[f64]) -> f64 {
-    let (mut sum, mut start) = (0.0, 0);
-    while start < discounts.len()
-        && let Some((size, gain)) = runs.next()
-    {
-        let end = (start + size).min(discounts.len());
-        for discount in &discounts[start..end] {
+fn add_blocks(ranking: &Ranking, gain: impl Fn(f32) -> f64, discounts: &[f64]) -> f64 {
+    let mut sum = 0.0;
+    for block in ranking.blocks().take_while(|block| block.start < discounts.len()) {
+        let gain = mean_gain(block.labels, &gain);
+        for discount in block.part(discounts) {
             sum += gain * discount;
         }
-        start = end;
     }
     sum
 }
@@ -54,8 +53,16 @@ pub(crate) fn ideal(
     let num_docs = ranking.levels().iter().map(|level| level.count).sum::<usize>();
     let ranks = num_docs.min(metric.cut());
     let discounts = scratch.discounts.of(metric.metric.measure(), ranks);
-    let levels = ranking.levels().iter().map(|level| (level.count, metric.gain(level.label)));
-    add_runs(levels, discounts)
+    let (mut sum, mut start) = (0.0, 0);
+    for level in ranking.levels() {
+        let end = (start + level.count).min(ranks);
+        let gain = metric.gain(level.label);
+        for discount in &discounts[start..end] {
+            sum += gain * discount;
+        }
+        start = end;
+    }
+    sum
 }
 
 /// Swap deltas of a sum of gains times discounts.

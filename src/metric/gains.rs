@@ -27,6 +27,11 @@ pub(crate) struct LabelFacts {
 }
 
 impl LabelFacts {
+    /// Whether all labels are whole numbers below `end`.
+    pub(crate) fn are_below(self, end: usize) -> bool {
+        self.whole && self.max < end as f32
+    }
+
     /// Refuses labels that are NaN, infinite or negative, whatever the metric.
     pub(crate) fn scan(labels: &[f32]) -> Result<Self> {
         // The bits of valid labels rise with the label; those of all others are at least infinity's.

@@ -56,7 +56,7 @@ pub(crate) use mean::{check_weights, largest};
 pub(crate) use name::pick;
 pub(crate) use pair_weights::{PairColumns, RankLimits, RankedGains};
 pub(crate) use prepared::{MetricScratch, PreparedMetric};
-pub(crate) use ranking::{LabelLevel, Ranking, falling};
+pub(crate) use ranking::{Ranking, falling};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;

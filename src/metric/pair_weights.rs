@@ -113,36 +113,41 @@ pub(crate) struct PairWeightTables {
 #[derive(Debug, Clone)]
 pub(crate) struct WeightSwaps {
     expect: FillTables<f64>,
-    above: [Vec<f64>; 2],
-    below: [Vec<f64>; 2],
     /// By rank.
     gains: Vec<f32>,
-    /// By document: its rank, and the start of its block.
-    places: Vec<[usize; 2]>,
-    per_gain: f64,
+    above: [Vec<f64>; 2],
+    below: [Vec<f64>; 2],
+    /// By document.
+    docs: Vec<SwapDoc>,
+}
+
+/// A document: what it weighs as the upper and as the lower one of a swap, in the right and in the wrong
+/// order.
+#[derive(Debug, Clone, Copy, Default)]
+struct SwapDoc {
+    /// The first rank of its block.
+    block: u32,
+    gain: f32,
+    above: [f64; 2],
+    below: [f64; 2],
 }
 
 impl WeightSwaps {
     /// From tables of a metric with two directions, in which the share of each rank is 1.
     pub(crate) fn new(expect: FillTables<f64>) -> Self {
         let [above, below] = <[[Vec<f64>; 2]; 2]>::default();
-        Self { expect, above, below, gains: Vec::new(), places: Vec::new(), per_gain: 0.0 }
+        Self { expect, gains: Vec::new(), above, below, docs: Vec::new() }
     }
 }
 
 impl SwapTable for WeightSwaps {
     fn fill(&mut self, query: SwapQuery<'_>, _scratch: &mut MetricScratch) {
         let SwapQuery { metric, ranking, divisor } = query;
-        self.per_gain = divisor.recip();
-        self.gains.clear();
-        self.places.resize(ranking.docs().len(), [0; 2]);
         let mut blocks = Vec::new();
+        self.gains.clear();
         for block in ranking.all_blocks() {
             self.gains.extend(block.labels.iter().map(|&label| metric.gain(label) as f32));
             let ranks = block.start..self.gains.len();
-            for rank in ranks.clone() {
-                self.places[ranking.docs()[rank] as usize] = [rank, block.start];
-            }
             blocks.extend((ranks.len() > 1).then_some(ranks));
         }
         for column in self.above.iter_mut().chain(&mut self.below) {
@@ -159,19 +164,29 @@ impl SwapTable for WeightSwaps {
             room: &mut Vec::new(),
         };
         (self.expect)(RankedGains { limits, gains: &self.gains, blocks: &blocks }, &mut columns);
+        self.docs.resize(self.gains.len(), SwapDoc::default());
+        // A swap of documents in the right order loses their weight.
+        let factors = [-divisor.recip(), divisor.recip()];
+        for block in ranking.all_blocks() {
+            for rank in block.start..block.start + block.labels.len() {
+                let of = |table: &[Vec<f64>; 2]| [0, 1].map(|way| table[way][rank] * factors[way]);
+                let (above, below) = (of(&self.above), of(&self.below));
+                let (block, gain) = (block.start as u32, self.gains[rank]);
+                let doc = ranking.docs()[rank] as usize;
+                self.docs[doc] = SwapDoc { block, gain, above, below };
+            }
+        }
     }
 
     fn delta(&self, a: usize, b: usize) -> f64 {
-        let (a, b) = (self.places[a], self.places[b]);
-        let ([upper, block], [lower, other]) = if a < b { (a, b) } else { (b, a) };
-        if block == other || self.gains[upper] == self.gains[lower] {
+        let (a, b) = (&self.docs[a], &self.docs[b]);
+        if a.block == b.block || a.gain == b.gain {
             return 0.0;
         }
-        let is_wrong = self.gains[upper] < self.gains[lower];
-        let table = usize::from(is_wrong);
-        let weight = (self.above[table][upper] - self.below[table][lower]) * self.per_gain;
-        // 0.0 - : a delta of 0 has no sign.
-        if is_wrong { weight } else { 0.0 - weight }
+        let (upper, lower) = if a.block < b.block { (a, b) } else { (b, a) };
+        let way = usize::from(upper.gain < lower.gain);
+        // + 0.0: a delta of 0 has no sign.
+        upper.above[way] - lower.below[way] + 0.0
     }
 }
 

@@ -72,7 +72,12 @@ impl Ranking {
     /// Ranks a query's docs; blocks that begin at rank `depth` (from 0) or below may be missing.
     /// No score is NaN, no label is NaN or negative.
     pub(crate) fn rank(&mut self, scores: &[f64], labels: &[f32], ties: Ties, depth: usize) {
-        if self.pack(scores, labels, ties) {
+        let exact = match ties {
+            Ties::Expected => self.pack(scores, labels, |_, label| !label_bits(label)),
+            Ties::Worst => self.pack(scores, labels, |_, label| label_bits(label)),
+            Ties::RowOrder => self.pack(scores, labels, |doc, _| doc),
+        };
+        if exact {
             self.retrieved = self.narrow.len();
             sort_head(&mut self.narrow, depth, |key| key >> 32);
             let (keys, tied) = (&self.narrow, ties == Ties::Expected);
@@ -185,8 +190,8 @@ impl Ranking {
         self.levels.iter().take_while(|level| level.label >= label).map(|level| level.count).sum()
     }
 
-    /// Packs score and label or row into keys; false if a score needs 64 bits, which makes the keys invalid.
-    fn pack(&mut self, scores: &[f64], labels: &[f32], ties: Ties) -> bool {
+    /// Packs score and `low` into keys; false if a score needs 64 bits, which makes the keys invalid.
+    fn pack(&mut self, scores: &[f64], labels: &[f32], low: impl Fn(u32, f32) -> u32) -> bool {
         self.narrow.clear();
         let mut exact = true;
         for (doc, (&score, &label)) in scores.iter().zip(labels).enumerate() {
@@ -196,8 +201,7 @@ impl Ranking {
             exact &= f64::from(short) == score;
             if score > f64::NEG_INFINITY {
                 let high = falling(short);
-                self.narrow
-                    .push(u64::from(high) << 32 | u64::from(low_bits(ties, doc as u32, label)));
+                self.narrow.push(u64::from(high) << 32 | u64::from(low(doc as u32, label)));
             }
         }
         exact
@@ -207,7 +211,11 @@ impl Ranking {
         self.wide.clear();
         let docs = scores.iter().zip(labels).enumerate();
         self.wide.extend(docs.map(|(doc, (&score, &label))| {
-            let low = low_bits(ties, doc as u32, label);
+            let low = match ties {
+                Ties::Expected => !label_bits(label),
+                Ties::Worst => label_bits(label),
+                Ties::RowOrder => doc as u32,
+            };
             u128::from(falling64(score + 0.0)) << 64 | u128::from(low) << 32 | doc as u128
         }));
     }
@@ -245,24 +253,15 @@ impl Ranking {
     }
 }
 
-/// What orders equal scores.
-fn low_bits(ties: Ties, doc: u32, label: f32) -> u32 {
-    match ties {
-        Ties::Expected => !label_bits(label),
-        Ties::Worst => label_bits(label),
-        Ties::RowOrder => doc,
-    }
-}
-
 /// The bits of a label >= 0, which rise with it; -0.0 is 0.0.
 fn label_bits(label: f32) -> u32 {
     (label + 0.0).to_bits()
 }
 
-/// Bits that rise as the score falls; the two zeros are one score.
+/// Bits that rise as the score falls; -0.0 comes after 0.0.
 #[inline]
 pub(crate) fn falling(score: f32) -> u32 {
-    let bits = (score + 0.0).to_bits();
+    let bits = score.to_bits();
     !(bits ^ ((bits.cast_signed() >> 31).cast_unsigned() | 1 << 31))
 }
 

@@ -6,7 +6,7 @@
 use super::augment::for_each_query_and_copy;
 use super::kernel::{self, Column, GAP, Pairs, SIGN, TWO, WIDE, WIDEST};
 use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
-use super::pair_gains::PairGains;
+use super::pair_gains::{PairGains, PairLabels};
 use super::pair_weights::{PairTables, RankDiscounts};
 use super::ranks::RankedDocs;
 use super::tasks::Query;
@@ -63,8 +63,7 @@ struct LambdaTask<'a> {
     options: &'a LambdaOptions,
     level: Level,
     rule: PairWeights,
-    /// The metric that labels are gains of; absent if they are taken as they are.
-    metric: Option<&'a PreparedMetric>,
+    labels: PairLabels<'a>,
     swap: Option<SwapDelta>,
     ranks: &'a RankDiscounts,
     /// Tied docs are put into a drawn order.
@@ -97,8 +96,10 @@ fn gradients(
     let copies = options.noise.map_or(1, |noise| noise.copies) as u64;
     let depth = ranks.limits.depth;
     let cost = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
+    // Swap deltas read labels as they are.
     let metric = metric.as_ref().filter(|_| swap.is_none());
-    let task = LambdaTask { options, level, rule, metric, swap, ranks: &ranks, drawn };
+    let labels = PairLabels { metric, ranks: &ranks, facts };
+    let task = LambdaTask { options, level, rule, labels, swap, ranks: &ranks, drawn };
     let one = |buffers: &mut LambdaBuffers, query: Query<'_>, gradients: &mut [Gradient]| {
         buffers.gradients(&task, query, gradients)
     };
@@ -143,7 +144,7 @@ impl LambdaBuffers {
         query: Query<'_>,
         gradients: &mut [Gradient],
     ) -> Result<()> {
-        if !self.gains.load(task.metric, task.ranks, query.labels) {
+        if !self.gains.load(&task.labels, query.labels) {
             gradients.fill(Gradient::default());
             return query.check_scores();
         }

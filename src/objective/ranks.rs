@@ -146,7 +146,7 @@ impl RankedDocs {
 
     fn sort(&mut self, scores: &[f32]) {
         self.keys.clear();
-        let key = |(&score, doc)| u64::from(falling(score)) << 32 | doc;
+        let key = |(&score, doc)| u64::from(falling(score + 0.0)) << 32 | doc;
         self.keys.extend(scores.iter().zip(0u64..).map(key));
         self.keys.sort_unstable();
         self.docs.clear();

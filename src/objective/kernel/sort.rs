@@ -30,7 +30,7 @@ fn run(scores: &[f32], keys: &mut [[u32; LANES]]) {
     let scores = scores.as_chunks::<LANES>().0;
     for (number, (keys, scores)) in (0..).step_by(LANES).zip(keys.iter_mut().zip(scores)) {
         for (lane, key) in (0..).zip(&mut *keys) {
-            *key = falling(scores[lane as usize]) & !NUMBER | (number + lane) & NUMBER;
+            *key = falling(scores[lane as usize] + 0.0) & !NUMBER | (number + lane) & NUMBER;
         }
     }
     for keys in keys.iter_mut().skip(scores.len()) {
