@@ -51,6 +51,7 @@ mod tie_breaking;
 
 pub use coordinate_ascent::{CoordinateOptions, SearchDirections, coordinate_ascent};
 pub use pairwise_merge::{MergeOrder, merge_pairwise};
+pub(crate) use rankers::is_higher;
 pub use rankers::{Combination, average, mix, values};
 pub use sweep::sweep;
 pub use tie_breaking::{TieBreak, break_ties};

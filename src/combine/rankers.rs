@@ -109,7 +109,7 @@ pub(super) fn alone(ranker: usize, num_rankers: usize) -> Vec<f64> {
     weights
 }
 
-pub(super) fn is_higher(value: f64, than: f64) -> bool {
+pub(crate) fn is_higher(value: f64, than: f64) -> bool {
     value > than + LEAST_RISE * than.abs()
 }
 

@@ -82,7 +82,7 @@ pub struct Target<'a> {
 
 impl<'a> Target<'a> {
     /// The weight of each doc: its query's times its own.
-    fn weights(self) -> impl Iterator<Item = f64> + 'a {
+    pub(crate) fn weights(self) -> impl Iterator<Item = f64> + 'a {
         let of_query = move |(query, docs): (usize, Range<usize>)| {
             let weight = self.query_weight.map_or(1.0, |weights| weights[query]);
             docs.map(move |doc| weight * self.row_weight.map_or(1.0, |weights| weights[doc]))

@@ -39,7 +39,7 @@ pub struct PreferenceNet {
 impl PreferenceNet {
     /// The objective for a dataset with these queries. The order of preferences does not matter.
     pub fn new(preferences: &[Preference], queries: &Queries, sigma: f64) -> Result<Self> {
-        super::options::check_sigma(sigma)?;
+        super::SCALE.check("sigma", &sigma)?;
         for (at, preference) in preferences.iter().enumerate() {
             check(at, preference, queries)?;
         }

@@ -10,7 +10,7 @@ mod presets;
 mod rounds;
 mod run;
 
-use crate::boosting::{BoostingParams, Dropout, RefitOptions};
+use crate::boosting::{BoostingParams, Dropout, RATE, ROUNDS, RefitOptions};
 use crate::error::Result;
 use crate::neural;
 use crate::schema::{Foreign, ParamRange, ParamValue, parameter_groups, parameters};
@@ -67,9 +67,9 @@ parameters! {
     /// `LambdaBoost`: a feature a round.
     pub struct FeatureOptions in "features" {
         /// The most rounds.
-        pub num_rounds: usize = 500, within ParamRange::from(1.0).to(1_048_576.0);
+        pub num_rounds: usize = 500, within ROUNDS;
         /// The share of a coefficient that is added.
-        pub learning_rate: f64 = 0.5, within ParamRange::above(0.0).to(10.0);
+        pub learning_rate: f64 = 0.5, within RATE;
         /// With a validation set: end after so many rounds without a new best value, and keep those up
         /// to the best.
         pub early_stopping: Option<usize> = Some(50),
@@ -110,7 +110,7 @@ parameters! {
         /// How often training goes back before it ends.
         pub restarts: usize = 2, within ParamRange::from(0.0).to(4_294_967_295.0);
         /// What the learning rate is multiplied by when training goes back.
-        pub restart_factor: f64 = 0.5, within ParamRange::above(0.0).to(1.0);
+        pub restart_factor: f64 = 0.5, within neural::FACTOR;
         /// What is evaluated on the validation set; the first one decides.
         pub metric: Foreign = Foreign(ParamValue::Text("ndcg@10".to_owned())),
             typed "str | Sequence[str]";
