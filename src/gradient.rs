@@ -13,6 +13,7 @@ pub struct Gradient {
 
 impl Gradient {
     /// Whether both are finite.
+    #[inline]
     pub(crate) fn is_finite(self) -> bool {
         self.grad.is_finite() & self.hess.is_finite()
     }

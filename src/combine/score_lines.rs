@@ -142,7 +142,7 @@ impl PowerOfTwo {
     fn new(exponent: i32) -> Self {
         let exponent = exponent.clamp(-2000, 2000);
         let half = exponent / 2;
-        Self(2f64.powi(half), 2f64.powi(exponent - half))
+        Self(power_of_two(half), power_of_two(exponent - half))
     }
 
     fn whole(self, score: f64) -> f64 {
@@ -153,6 +153,10 @@ impl PowerOfTwo {
 fn scaled(x: f64, exponent: i32) -> f64 {
     let PowerOfTwo(first, second) = PowerOfTwo::new(exponent);
     x * first * second
+}
+
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(u64::from((exponent + 1023).cast_unsigned()) << 52)
 }
 
 fn largest(scores: &[f64]) -> f64 {

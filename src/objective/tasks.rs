@@ -58,14 +58,28 @@ impl Query<'_> {
         gradients: &mut [Gradient],
     ) -> Result<()> {
         let mut all_finite = true;
-        for (doc, (gradient, &[grad, hess])) in gradients.iter_mut().zip(sums).enumerate() {
-            let [grad_factor, hess_factor] = factors.map(|factor| factor * self.weight(doc));
+        let mut put = |gradient: &mut Gradient, [grad, hess]: [S; 2], weight: f64| {
             // + 0.0: a gradient of 0 has no sign.
-            gradient.grad = (grad.into() * grad_factor) as f32 + 0.0;
-            gradient.hess = (hess.into() * hess_factor) as f32 + 0.0;
+            gradient.grad = (grad.into() * (factors[0] * weight)) as f32 + 0.0;
+            gradient.hess = (hess.into() * (factors[1] * weight)) as f32 + 0.0;
             all_finite &= gradient.is_finite();
+        };
+        match self.row_weight {
+            None => {
+                for (gradient, sums) in gradients.iter_mut().zip(sums) {
+                    put(gradient, *sums, self.weight);
+                }
+            }
+            Some(weights) => {
+                for ((gradient, sums), weight) in gradients.iter_mut().zip(sums).zip(weights) {
+                    put(gradient, *sums, self.weight * weight);
+                }
+            }
         }
-        match gradients.iter().find(|gradient| !all_finite && !gradient.is_finite()) {
+        if all_finite {
+            return Ok(());
+        }
+        match gradients.iter().find(|gradient| !gradient.is_finite()) {
             Some(gradient) => Err(self.not_finite(*gradient)),
             None => Ok(()),
         }

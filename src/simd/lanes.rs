@@ -26,6 +26,17 @@ pub(crate) trait Lanes: Copy {
 #[derive(Clone, Copy)]
 pub(crate) struct Plain(pub(crate) [f32; LANES]);
 
+impl Plain {
+    /// An operation lane by lane.
+    #[inline(always)]
+    pub(crate) fn each(mut self, other: Self, operation: impl Fn(f32, f32) -> f32) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] = operation(self.0[lane], other.0[lane]);
+        }
+        self
+    }
+}
+
 impl Lanes for Plain {
     #[inline(always)]
     fn splat(value: f32) -> Self {
@@ -43,19 +54,13 @@ impl Lanes for Plain {
     }
 
     #[inline(always)]
-    fn plus(mut self, other: Self) -> Self {
-        for (mine, other) in self.0.iter_mut().zip(other.0) {
-            *mine += other;
-        }
-        self
+    fn plus(self, other: Self) -> Self {
+        self.each(other, |a, b| a + b)
     }
 
     #[inline(always)]
-    fn times(mut self, other: Self) -> Self {
-        for (mine, other) in self.0.iter_mut().zip(other.0) {
-            *mine *= other;
-        }
-        self
+    fn times(self, other: Self) -> Self {
+        self.each(other, |a, b| a * b)
     }
 }
 

@@ -4,7 +4,6 @@
 
 use super::LANES;
 use crate::simd::lanes::{Lanes, Plain};
-use std::array::from_fn;
 
 /// What the loops do with sixteen `f32` beside sums and products.
 pub(super) trait PairLanes: Lanes {
@@ -41,12 +40,12 @@ pub(super) const EXPONENT: i32 = 127 - ROUNDER.to_bits().cast_signed();
 impl PairLanes for Plain {
     #[inline(always)]
     fn minus(self, other: Self) -> Self {
-        Self(from_fn(|lane| self.0[lane] - other.0[lane]))
+        self.each(other, |a, b| a - b)
     }
 
     #[inline(always)]
     fn over(self, other: Self) -> Self {
-        Self(from_fn(|lane| self.0[lane] / other.0[lane]))
+        self.each(other, |a, b| a / b)
     }
 
     #[inline(always)]
@@ -56,12 +55,19 @@ impl PairLanes for Plain {
 
     #[inline(always)]
     fn if_positive(self, yes: Self, no: Self) -> Self {
-        Self(from_fn(|lane| if self.0[lane] > 0.0 { yes.0[lane] } else { no.0[lane] }))
+        let mut picked = no;
+        for lane in 0..LANES {
+            picked.0[lane] = if self.0[lane] > 0.0 { yes.0[lane] } else { no.0[lane] };
+        }
+        picked
     }
 
     #[inline(always)]
-    fn count_less(self, a: Self, b: Self) -> Self {
-        Self(from_fn(|lane| self.0[lane] + if a.0[lane] < b.0[lane] { 1.0 } else { 0.0 }))
+    fn count_less(mut self, a: Self, b: Self) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] += if a.0[lane] < b.0[lane] { 1.0 } else { 0.0 };
+        }
+        self
     }
 
     #[inline(always)]
