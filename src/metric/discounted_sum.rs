@@ -25,9 +25,13 @@ pub(crate) fn sum(metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Metr
 
 fn add_blocks(ranking: &Ranking, gain: impl Fn(f32) -> f64, discounts: &[f64]) -> f64 {
     let mut sum = 0.0;
-    for block in ranking.blocks().take_while(|block| block.start < discounts.len()) {
+    for block in ranking.blocks() {
+        if block.start >= discounts.len() {
+            break;
+        }
+        let end = (block.start + block.labels.len()).min(discounts.len());
         let gain = mean_gain(block.labels, &gain);
-        for discount in block.part(discounts) {
+        for discount in &discounts[block.start..end] {
             sum += gain * discount;
         }
     }

@@ -86,6 +86,7 @@ impl Gains {
     }
 
     /// The gain of a checked label; of a label above the table, the last gain.
+    #[inline]
     pub(crate) fn of(&self, label: f32) -> f64 {
         match &self.table {
             Some(table) => table[(label as usize).min(table.len() - 1)],

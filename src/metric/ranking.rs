@@ -41,6 +41,7 @@ pub(crate) struct ScoreBlock<'a> {
 
 impl ScoreBlock<'_> {
     /// The part of a table by rank that belongs to its ranks.
+    #[inline]
     pub(crate) fn part<'t>(&self, by_rank: &'t [f64]) -> &'t [f64] {
         let end = (self.start + self.labels.len()).min(by_rank.len());
         by_rank.get(self.start..end).unwrap_or_default()
