@@ -10,3 +10,11 @@ pub struct Gradient {
     /// d²Loss / dscore², or a bound on it.
     pub hess: f32,
 }
+
+impl Gradient {
+    /// Whether both are finite.
+    #[inline]
+    pub(crate) fn is_finite(self) -> bool {
+        self.grad.is_finite() & self.hess.is_finite()
+    }
+}

@@ -3,6 +3,8 @@
 //! A kernel has a portable form, and perhaps others for some [`Level`]s; all give the same result.
 //! Code for a level may use all its features, and is called only if [`Level::is_available`].
 
+pub(crate) mod lanes;
+
 use std::sync::LazyLock;
 
 /// A set of instructions that includes those of the levels before.
@@ -67,30 +69,42 @@ impl Level {
 
 /// Defines a function whose first argument is the [`Level`] that it runs at.
 ///
-/// The body is a safe loop, which is compiled with the instructions of each level. Instead of a
-/// body there may be two functions: one for AVX-512, after one for the other levels.
-#[cfg(feature = "train")]
+/// The body is a safe loop, which is compiled with the instructions of each level. Instead of a body
+/// there may be the name of such a loop, which is generic over [`Lanes`](lanes::Lanes) if `<Lanes>`
+/// follows, or two functions: one for AVX-512, after one for the other levels.
 macro_rules! for_levels {
     ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
         $(#[$doc])*
         $scope fn $name(level: $crate::simd::Level, $($argument: $type),*) $(-> $result)? {
             #[inline(always)]
             fn each($($argument: $type),*) $(-> $result)? $body
-            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), each, each)
+            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), each, each, each)
+        }
+    };
+    ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? =
+        $body:ident<Lanes>) => {
+        $(#[$doc])*
+        $scope fn $name(level: $crate::simd::Level, $($argument: $type),*) $(-> $result)? {
+            $crate::simd::for_levels!(
+                @ level, ($($argument: $type),*), ($($result)?),
+                $body::<$crate::simd::lanes::Plain>,
+                $body::<$crate::simd::lanes::Halves>,
+                $body::<$crate::simd::lanes::Wide>
+            )
         }
     };
     ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? =
         $usual:expr, $wide:expr) => {
         $(#[$doc])*
         $scope fn $name(level: $crate::simd::Level, $($argument: $type),*) $(-> $result)? {
-            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), $usual, $wide)
+            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), $usual, $usual, $wide)
         }
     };
-    (@ $level:ident, ($($argument:ident: $type:ty),*), ($($result:ty)?), $usual:expr, $wide:expr) => {{
+    (@ $level:ident, ($($argument:ident: $type:ty),*), ($($result:ty)?), $plain:expr, $halves:expr, $wide:expr) => {{
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         fn avx2($($argument: $type),*) $(-> $result)? {
-            $usual($($argument),*)
+            $halves($($argument),*)
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt")]
@@ -105,9 +119,8 @@ macro_rules! for_levels {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             $crate::simd::Level::Avx2 if $level.is_available() => unsafe { avx2($($argument),*) },
-            _ => $usual($($argument),*),
+            _ => $plain($($argument),*),
         }
     }};
 }
-#[cfg(feature = "train")]
 pub(crate) use for_levels;

@@ -13,7 +13,7 @@ use rustrank::boosting::{
 };
 use rustrank::data::{Dataset, MissingPolicy, StridedTable};
 use rustrank::model::Model;
-use rustrank::objective::{Objective, State, Target};
+use rustrank::objective::{GradientCall, Objective, Target};
 use rustrank::tree::{GrowOptions, TreeShape};
 use rustrank::{Error, Gradient, Interrupt, Mean, Metric, Result};
 use std::sync::Arc;
@@ -24,13 +24,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 struct Squares;
 
 impl Objective for Squares {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        let GradientCall { target, state, interrupt } = call;
         interrupt.check()?;
         for (doc, gradient) in gradients.iter_mut().enumerate() {
             let grad = (state.scores[doc] - f64::from(target.labels[doc])) as f32;
@@ -53,13 +48,8 @@ impl Objective for Squares {
 struct Pairs;
 
 impl Objective for Pairs {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        let GradientCall { target, state, interrupt } = call;
         interrupt.check()?;
         gradients.fill(Gradient::default());
         for docs in target.queries.ranges() {

@@ -7,7 +7,7 @@ use super::loss::ClassTarget;
 use super::score_cache::ScoreCache;
 use super::trainer::TrainingPlan;
 use crate::Interrupt;
-use crate::data::Dataset;
+use crate::data::{Dataset, Documents};
 use crate::error::{Error, Result};
 use crate::model::{Component, Model, Part};
 use crate::objective::Target;
@@ -187,13 +187,13 @@ fn check_ranks(model: &Model, dataset: &Dataset) -> Result<()> {
 }
 
 /// The view of a data set that objectives get.
-pub(super) fn target(dataset: &Dataset) -> Target<'_> {
+pub(super) fn target(documents: &Documents) -> Target<'_> {
     Target {
-        labels: dataset.labels(),
-        queries: dataset.queries(),
-        query_weight: dataset.query_weight(),
-        row_weight: dataset.row_weight(),
-        doc_hash: dataset.doc_hash(),
+        labels: documents.labels(),
+        queries: documents.queries(),
+        query_weight: documents.query_weight(),
+        row_weight: documents.row_weight(),
+        doc_hash: documents.doc_hash(),
     }
 }
 

@@ -16,19 +16,25 @@
 //!
 //! Cost: a round takes a quarter of a nanosecond per cell, beside the gradients and the metrics.
 
+use super::initial_model::target;
 use super::{EarlyStopping, TrainingLoss};
 use crate::block_sums::block_sums;
 use crate::data::RawDataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::model::Model;
-use crate::objective::{State, Target};
+use crate::objective::State;
 use crate::rounds::{
     LearnedRound, RawEvaluationSet, RoundDriver, RoundLearner, RoundPlan, metric_means,
 };
+use crate::schema::ParamRange;
 use crate::{Gradient, Interrupt};
 use rayon::prelude::*;
 
+/// The range of `num_rounds`.
+pub(crate) const ROUNDS: ParamRange = ParamRange::from(1.0).to(1_048_576.0);
+/// That of `learning_rate`.
+pub(crate) const RATE: ParamRange = ParamRange::above(0.0).to(10.0);
 /// Documents per block of a sum.
 const BLOCK: usize = 1 << 12;
 
@@ -57,11 +63,10 @@ pub type LambdaBoostTrainer = RoundDriver<LambdaBoostLearner>;
 /// The learner of a [`LambdaBoostTrainer`].
 #[derive(Debug)]
 pub struct LambdaBoostLearner {
+    /// Without its sets and its base.
+    plan: LambdaBoostPlan,
     train: ScoredDocs,
     evaluation_sets: Vec<ScoredDocs>,
-    learning_rate: f64,
-    loss: TrainingLoss,
-    metrics: Vec<Metric>,
     base: Model,
     /// `sum x x` of each feature.
     squares: Vec<f64>,
@@ -155,17 +160,8 @@ fn scores(model: &Model, data: &RawDataset, interrupt: &Interrupt) -> Result<Vec
 impl LambdaBoostTrainer {
     /// A trainer, after all checks that need no round.
     pub fn new(data: RawDataset, plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
-        if !(1..=1 << 20).contains(&plan.num_rounds) {
-            return Err(Error::param("num_rounds", "the number of rounds is out of range")
-                .got(plan.num_rounds)
-                .expected("1 to 2^20"));
-        }
-        // Written so that NaN is an error too.
-        if !(plan.learning_rate > 0.0 && plan.learning_rate <= 10.0) {
-            return Err(Error::param("learning_rate", "learning_rate is out of range")
-                .got(plan.learning_rate)
-                .expected("a number above 0, up to 10"));
-        }
+        ROUNDS.check("num_rounds", &plan.num_rounds)?;
+        RATE.check("learning_rate", &plan.learning_rate)?;
         let rounds = RoundPlan {
             max_rounds: plan.num_rounds,
             patience: plan.patience,
@@ -188,32 +184,29 @@ impl LambdaBoostTrainer {
 }
 
 impl LambdaBoostLearner {
-    fn new(data: RawDataset, plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
-        let LambdaBoostPlan { learning_rate, loss, evaluation_sets, metrics, base, .. } = plan;
-        let is_new = base.is_none();
-        let mut base = base.unwrap_or_else(|| Model::new(data.num_features()));
+    fn new(data: RawDataset, mut plan: LambdaBoostPlan, interrupt: &Interrupt) -> Result<Self> {
+        let is_new = plan.base.is_none();
+        let mut base = plan.base.take().unwrap_or_else(|| Model::new(data.num_features()));
         if is_new {
-            base.set_intercept(loss.of_scores()?.start(&target(&data)))?;
+            base.set_intercept(plan.loss.of_scores()?.start(&target(&data)))?;
         }
         let train = ScoredDocs::new(data, &base, interrupt)?;
+        let evaluation_sets = plan.evaluation_sets.drain(..);
         let evaluation_sets = evaluation_sets
-            .into_iter()
             .map(|set| ScoredDocs::new(set.data, &base, interrupt))
             .collect::<Result<_>>()?;
-        let weights = weights(&train.data);
+        let weights: Vec<f64> = target(&train.data).weights().collect();
         let squares = train.sums(|doc| weights[doc], |x| x * x, interrupt)?;
-        for (name, value) in &loss.notes {
+        for (name, value) in &plan.loss.notes {
             base.set_attribute(*name, value.clone());
         }
         base.set_attribute("weak_learner", "feature");
-        base.set_attribute("learning_rate", learning_rate.to_string());
+        base.set_attribute("learning_rate", plan.learning_rate.to_string());
         Ok(Self {
             gradients: vec![Gradient::default(); train.data.num_docs()],
+            plan,
             train,
             evaluation_sets,
-            learning_rate,
-            loss,
-            metrics,
             base,
             squares,
             path: Vec::new(),
@@ -238,7 +231,7 @@ impl RoundLearner for LambdaBoostLearner {
     fn learn_round(&mut self, interrupt: &Interrupt) -> Result<Option<LearnedRound>> {
         let state = State { round: self.path.len() as u64, scores: &self.train.scores };
         let target = target(&self.train.data);
-        let loss = &self.loss;
+        let loss = &self.plan.loss;
         let result = loss.of_scores()?.gradients(&target, state, &mut self.gradients, interrupt);
         loss.with_caller_rows(self.train.data.rows(), self.train.data.query_of(), result)?;
         let downhill = |doc: usize| -f64::from(self.gradients[doc].grad);
@@ -251,11 +244,11 @@ impl RoundLearner for LambdaBoostLearner {
             self.is_spent = true;
             return Ok(None);
         };
-        let step = (feature, self.learning_rate * coefficient);
+        let step = (feature, self.plan.learning_rate * coefficient);
         let moved: Vec<Vec<f64>> = self.evaluation_sets.iter().map(|set| set.moved(step)).collect();
         let mut values = Vec::new();
         for (set, scores) in self.evaluation_sets.iter().zip(&moved) {
-            values.extend(metric_means(&set.data, &self.metrics, scores, interrupt)?);
+            values.extend(metric_means(&set.data, &self.plan.metrics, scores, interrupt)?);
         }
         self.train.scores = self.train.moved(step);
         for (set, scores) in self.evaluation_sets.iter_mut().zip(moved) {
@@ -285,23 +278,4 @@ impl RoundLearner for LambdaBoostLearner {
     fn is_exhausted(&self) -> bool {
         self.is_spent
     }
-}
-
-fn target(data: &RawDataset) -> Target<'_> {
-    Target {
-        labels: data.labels(),
-        queries: data.queries(),
-        query_weight: data.query_weight(),
-        row_weight: data.row_weight(),
-        doc_hash: data.doc_hash(),
-    }
-}
-
-/// The weight of each document: its query's times its own.
-fn weights(data: &RawDataset) -> Vec<f64> {
-    let mut weights = data.row_weight().map_or(vec![1.0; data.num_docs()], <[f64]>::to_vec);
-    for (docs, of_query) in data.queries().ranges().zip(data.query_weight().unwrap_or_default()) {
-        weights[docs].iter_mut().for_each(|weight| *weight *= of_query);
-    }
-    weights
 }

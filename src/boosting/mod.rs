@@ -77,6 +77,7 @@ pub use evaluation::{CustomMetric, EvaluationMetric, EvaluationSet};
 pub use exact_step::{ExactStep, StepRule, StepTies};
 pub use importance::permutation_importance;
 pub use lambdaboost::{LambdaBoostLearner, LambdaBoostPlan, LambdaBoostTrainer};
+pub(crate) use lambdaboost::{RATE, ROUNDS};
 pub use loss::TrainingLoss;
 pub use merge_models::merged;
 pub use params::BoostingParams;

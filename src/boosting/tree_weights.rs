@@ -12,14 +12,11 @@ use super::exact_step::{check_bounds, judged};
 use super::initial_model::{check_features, is_plain, start_scores};
 use super::trainer::scaled_tree;
 use crate::Interrupt;
-use crate::combine::{AlphaRange, JudgedQueries, SweepOptions, sweep, values};
+use crate::combine::{AlphaRange, JudgedQueries, SweepOptions, is_higher, sweep, values};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::model::{Model, Set, Tree};
-
-/// A relative rise below this is rounding.
-const LEAST_RISE: f64 = 1e-12;
 
 /// Options of reweighing.
 #[derive(Debug, Clone)]
@@ -94,10 +91,6 @@ pub fn reweigh(
         weights = tried;
     }
     Ok(Reweighed { model: job.model(model, &weights)?, weights, history, held_out: theirs })
-}
-
-fn is_higher(value: f64, than: f64) -> bool {
-    value > than + LEAST_RISE * than.abs()
 }
 
 struct ReweighJob<'a> {

@@ -9,9 +9,8 @@
 //!
 //! Cost: a pass takes one sweep per ranker, so that a thousand rankers are possible.
 
-use super::rankers::{Combination, RankerSet, check, inverse, is_higher, mix, spread};
-use super::sweep::{TwoRankers, sweep_checked};
-use super::{AlphaRange, JudgedQueries, Sweep, SweepOptions};
+use super::rankers::{Combination, RankerSet, alone, check, inverse, is_higher, mix, spread};
+use super::{AlphaRange, JudgedQueries};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
@@ -96,16 +95,16 @@ pub fn coordinate_ascent(
 ) -> Result<Combination> {
     check(rankers, judged)?;
     options.check(rankers.len())?;
-    let spreads: Vec<f64> = rankers.iter().map(|scores| spread(scores, judged)).collect();
+    let spreads = rankers.iter().map(|scores| spread(scores, judged)).collect();
     let rankers = RankerSet { rankers, judged, metric: &options.metric, interrupt };
-    let best = match &options.start {
+    let ascent = Ascent { rankers, options, spreads };
+    let start = match &options.start {
         Some(weights) => rankers.combination(weights.clone())?,
-        None => rankers.best_start(&spreads)?,
+        None => rankers.best_start(&ascent.spreads)?,
     };
-    let mut best = rankers.raise(best, &spreads, options)?;
+    let mut best = ascent.raise(start)?;
     for restart in 1..=options.restarts as u64 {
-        let start = rankers.restart(restart, &best, &spreads, options)?;
-        let other = rankers.raise(start, &spreads, options)?;
+        let other = ascent.raise(ascent.restart(restart, &best)?)?;
         if other.value > best.value {
             best = other;
         }
@@ -113,32 +112,47 @@ pub fn coordinate_ascent(
     Ok(best)
 }
 
-impl RankerSet<'_> {
+struct Ascent<'a> {
+    rankers: RankerSet<'a>,
+    options: &'a CoordinateOptions,
+    /// Those of the rankers.
+    spreads: Vec<f64>,
+}
+
+/// Changes of the weights, and the spread of their scores.
+struct Direction {
+    weights: Vec<f64>,
+    spread: f64,
+}
+
+impl Ascent<'_> {
+    fn direction(&self, weights: Vec<f64>) -> Direction {
+        let spread = spread(&mix(self.rankers.rankers, &weights), self.rankers.judged);
+        Direction { weights, spread }
+    }
+
     /// Passes from a start until a pass raises the metric no further.
-    fn raise(
-        &self,
-        mut best: Combination,
-        spreads: &[f64],
-        options: &CoordinateOptions,
-    ) -> Result<Combination> {
-        let mut directions: Vec<Vec<f64>> = match options.directions {
-            SearchDirections::Rankers => Vec::new(),
-            SearchDirections::Powell => (0..spreads.len())
-                .map(|ranker| {
-                    let mut direction = vec![0.0; spreads.len()];
-                    direction[ranker] = inverse(spreads[ranker]);
-                    direction
-                })
-                .collect(),
+    fn raise(&self, mut best: Combination) -> Result<Combination> {
+        let num_rankers = self.spreads.len();
+        let is_powell = self.options.directions == SearchDirections::Powell;
+        let of_ranker = |ranker: usize| {
+            let mut weights = alone(ranker, num_rankers);
+            if is_powell {
+                weights[ranker] = inverse(self.spreads[ranker]);
+            }
+            self.direction(weights)
         };
-        for _ in 0..options.most_passes {
+        let mut directions: Vec<Direction> = (0..num_rankers).map(of_ranker).collect();
+        for _ in 0..self.options.most_passes {
             let before = best.value;
             best.passes += 1;
-            if options.directions == SearchDirections::Powell {
-                self.pass_along(&mut directions, options, &mut best)?;
+            if is_powell {
+                self.pass_along(&mut directions, &mut best)?;
             } else {
-                for (ranker, &spread) in spreads.iter().enumerate() {
-                    self.improve(ranker, spread, options, &mut best)?;
+                for (ranker, direction) in directions.iter().enumerate() {
+                    let mut rest = best.weights.clone();
+                    rest[ranker] = 0.0;
+                    self.improve_along(&rest, direction, &mut best)?;
                 }
             }
             if best.value <= before {
@@ -149,13 +163,8 @@ impl RankerSet<'_> {
     }
 
     /// The weights of a restart: every other one random, the others near the best so far.
-    fn restart(
-        &self,
-        number: u64,
-        best: &Combination,
-        spreads: &[f64],
-        options: &CoordinateOptions,
-    ) -> Result<Combination> {
+    fn restart(&self, number: u64, best: &Combination) -> Result<Combination> {
+        let Self { options, spreads, .. } = self;
         let shares =
             best.weights.iter().zip(spreads).map(|(weight, spread)| (weight * spread).abs());
         let most = shares.fold(0.0, f64::max).min(f64::MAX);
@@ -167,99 +176,68 @@ impl RankerSet<'_> {
             }
             best.weights[ranker] + NEAR * most * drawn * inverse(spread)
         };
-        self.combination(spreads.iter().enumerate().map(draw).collect())
+        self.rankers.combination(spreads.iter().enumerate().map(draw).collect())
     }
 
     /// A pass of Powell's method.
-    fn pass_along(
-        &self,
-        directions: &mut [Vec<f64>],
-        options: &CoordinateOptions,
-        best: &mut Combination,
-    ) -> Result<()> {
+    fn pass_along(&self, directions: &mut [Direction], best: &mut Combination) -> Result<()> {
         let start = best.weights.clone();
         let (mut at, mut most) = (0, 0.0);
         for (number, direction) in directions.iter().enumerate() {
             let before = best.value;
-            self.improve_along(direction, options, best)?;
+            self.improve_along(&best.weights.clone(), direction, best)?;
             if best.value - before > most {
                 (at, most) = (number, best.value - before);
             }
         }
         if most > 0.0 {
-            let moved: Vec<f64> = best.weights.iter().zip(&start).map(|(to, of)| to - of).collect();
-            self.improve_along(&moved, options, best)?;
-            directions[at] = moved;
+            let moved = best.weights.iter().zip(&start).map(|(to, of)| to - of).collect();
+            directions[at] = self.direction(moved);
+            self.improve_along(&best.weights.clone(), &directions[at], best)?;
         }
         Ok(())
     }
 
-    /// Searches along a direction and keeps better weights.
+    /// Searches from some weights along a direction and keeps better weights.
     fn improve_along(
         &self,
-        direction: &[f64],
-        options: &CoordinateOptions,
+        start: &[f64],
+        direction: &Direction,
         best: &mut Combination,
     ) -> Result<()> {
-        let (here, ahead) = (mix(self.rankers, &best.weights), mix(self.rankers, direction));
-        let far = options.reach * (spread(&here, self.judged) / spread(&ahead, self.judged));
+        let Self { rankers: RankerSet { rankers, judged, .. }, options, .. } = self;
+        let (here, ahead) = (mix(rankers, start), mix(rankers, &direction.weights));
+        let far = options.reach * (spread(&here, judged) / direction.spread);
         if !(far.is_normal() && far > 0.0) {
             return Ok(());
         }
+        let moved = || start.iter().zip(&direction.weights);
         let (mut from, mut to) = (-far, far);
         if !options.negative {
-            for (&weight, &change) in best.weights.iter().zip(direction) {
-                if change > 0.0 {
-                    from = from.max(-weight / change);
-                } else if change < 0.0 {
-                    to = to.min(-weight / change);
+            for (weight, change) in moved() {
+                if *change > 0.0 {
+                    from = from.max((0.0 - weight) / change);
+                } else if *change < 0.0 {
+                    to = to.min((0.0 - weight) / change);
                 }
             }
         }
         if from >= to {
             return Ok(());
         }
-        let found = self
-            .swept(TwoRankers { first: &here, second: &ahead }, AlphaRange::Along { from, to })?;
-        let least = if options.negative { f64::NEG_INFINITY } else { 0.0 };
-        let moved = best.weights.iter().zip(direction);
-        let weights = moved.map(|(w, change)| (w + found.alpha * change).max(least)).collect();
+        let found = self.rankers.swept([&here, &ahead], AlphaRange::Along { from, to })?;
+        // Rounding may take a sum of several weights out of the range.
+        let is_bounded = !options.negative && options.directions == SearchDirections::Powell;
+        let least = if is_bounded { 0.0 } else { f64::NEG_INFINITY };
+        let weights = moved().map(|(w, change)| (w + found.alpha * change).max(least)).collect();
         self.keep(weights, found.value, best)
-    }
-
-    /// Searches the weight of one ranker and keeps a better one.
-    fn improve(
-        &self,
-        ranker: usize,
-        spread_of_ranker: f64,
-        options: &CoordinateOptions,
-        best: &mut Combination,
-    ) -> Result<()> {
-        let mut weights = best.weights.clone();
-        weights[ranker] = 0.0;
-        let rest = mix(self.rankers, &weights);
-        let spread_of_rest = spread(&rest, self.judged);
-        let to = options.reach * (spread_of_rest / spread_of_ranker);
-        if !(to.is_normal() && to > 0.0) {
-            return Ok(());
-        }
-        let range = AlphaRange::Along { from: if options.negative { -to } else { 0.0 }, to };
-        let found = self.swept(TwoRankers { first: &rest, second: self.rankers[ranker] }, range)?;
-        weights[ranker] = found.alpha;
-        self.keep(weights, found.value, best)
-    }
-
-    fn swept(&self, scores: TwoRankers<'_>, range: AlphaRange) -> Result<Sweep> {
-        let mut options = SweepOptions::new(self.metric.clone(), range);
-        options.curve_steps = 0;
-        sweep_checked(scores, self.judged, &options, self.interrupt)
     }
 
     /// Keeps weights of this value, if it is higher.
     fn keep(&self, weights: Vec<f64>, value: f64, best: &mut Combination) -> Result<()> {
         if is_higher(value, best.value) {
             // Summed in the order of rankers, as callers do: rounding may change the value.
-            let value = self.value(&mix(self.rankers, &weights))?;
+            let value = self.rankers.value(&mix(self.rankers.rankers, &weights))?;
             if is_higher(value, best.value) {
                 best.history.push(value);
                 best.path.push(weights.clone());

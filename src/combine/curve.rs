@@ -6,6 +6,9 @@ use super::kinetic_list::MetricChange;
 /// contain no float that ranks as the lines do.
 const MAX_BEST: usize = 8;
 
+/// Places in an interval, as offsets from its middle in widths.
+const OFFSETS: [f64; 4] = [0.0, 0.021, -0.034, 0.055];
+
 /// Sums of units are rounded to steps of 2^21. All queries together have at most 2^61 units, so a step
 /// is 2^-40 of that: well above the rounding errors of a metric, and well below the change by any
 /// exchange of documents.
@@ -22,8 +25,15 @@ pub(super) struct CurveInterval {
 }
 
 impl CurveInterval {
-    pub(super) fn middle(&self) -> f64 {
+    fn middle(&self) -> f64 {
         self.from / 2.0 + self.to / 2.0
+    }
+
+    /// Where the metric is evaluated: in the middle, and beside it, since documents whose exchange changes
+    /// nothing may tie exactly there.
+    pub(super) fn inside(&self) -> impl Iterator<Item = f64> {
+        let places = OFFSETS.map(|offset| self.middle() + offset * (self.to - self.from));
+        places.into_iter().filter(|t| self.from < *t && *t < self.to)
     }
 
     /// Higher, or as high and wider.

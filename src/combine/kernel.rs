@@ -2,55 +2,26 @@
 //!
 //! The loops are plain Rust, written once in [`KineticList::walk`]; only the instructions differ and the
 //! results are the same: a crossing is one division of whole numbers, and their minimum is exact.
-#![expect(unsafe_code, reason = "a kernel: features behind a run-time check")]
 
 use super::kinetic_list::{KineticList, MetricChange, WalkLimit, WalkOutcome};
-use super::query_metric::QueryMetric;
-use crate::simd::Level;
+use super::query_metric::{GainSum, RecomputedMetric};
+use crate::simd::for_levels;
 
-/// [`KineticList::walk`] with the instructions of `level`, or portable if this machine lacks them.
-pub(super) fn walk<T: QueryMetric>(
-    level: Level,
-    list: &mut KineticList,
-    end: WalkLimit,
-    metric: &mut T,
-    events: &mut Vec<MetricChange>,
-) -> WalkOutcome {
-    match level {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() => {
-            // SAFETY: the level has these features, and the machine has the level.
-            unsafe { x86::avx512(list, end, metric, events) }
-        }
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 if level.is_available() => {
-            // SAFETY: the level has these features, and the machine has the level.
-            unsafe { x86::avx2(list, end, metric, events) }
-        }
-        _ => list.walk(end, metric, events),
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod x86 {
-    use super::{KineticList, MetricChange, QueryMetric, WalkLimit, WalkOutcome};
-
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,popcnt")]
-    pub(super) fn avx512<T: QueryMetric>(
-        list: &mut KineticList,
-        end: WalkLimit,
-        metric: &mut T,
-        events: &mut Vec<MetricChange>,
+for_levels! {
+    /// [`KineticList::walk`] of a sum of gains.
+    pub(crate) fn walk_sum(
+        list: &mut KineticList, end: WalkLimit, metric: &mut GainSum<'_>,
+        events: &mut Vec<MetricChange>
     ) -> WalkOutcome {
         list.walk(end, metric, events)
     }
+}
 
-    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    pub(super) fn avx2<T: QueryMetric>(
-        list: &mut KineticList,
-        end: WalkLimit,
-        metric: &mut T,
-        events: &mut Vec<MetricChange>,
+for_levels! {
+    /// [`KineticList::walk`] of any other metric.
+    pub(crate) fn walk_recomputed(
+        list: &mut KineticList, end: WalkLimit, metric: &mut RecomputedMetric<'_>,
+        events: &mut Vec<MetricChange>
     ) -> WalkOutcome {
         list.walk(end, metric, events)
     }
@@ -60,12 +31,11 @@ mod x86 {
 mod tests {
     use super::*;
     use crate::combine::AlphaRange;
-    use crate::combine::query_metric::{
-        GainSum, MetricBuffers, MetricRules, WeightedLabels, constant,
-    };
+    use crate::combine::query_metric::{MetricBuffers, MetricRules, WeightedLabels, constant};
     use crate::combine::score_lines::{LineFrame, TiedDocs};
     use crate::metric::Ties;
     use crate::random;
+    use crate::simd::Level;
 
     #[test]
     fn all_levels_walk_the_same_way() {
@@ -88,7 +58,7 @@ mod tests {
                 let mut sum = GainSum::new(&rules, known, &tied_docs, &mut buffers);
                 let end = WalkLimit { until: 1.0, most_events: usize::MAX };
                 let WalkOutcome { start, next } =
-                    walk(level, &mut list, end, &mut sum, &mut events);
+                    walk_sum(level, &mut list, end, &mut sum, &mut events);
                 (start, next.to_bits(), events)
             });
             let walked: Vec<_> = walked.collect();

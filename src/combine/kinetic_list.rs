@@ -12,6 +12,7 @@
 //!
 //! Cost of a query of n documents with E exchanges in its first k ranks: O(n + k log k) to start, O(k/16)
 //! per exchange and O(n/8) for each new last document of the list. Without a cut, k = n.
+#![expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
 
 use super::query_metric::QueryMetric;
 use super::score_lines::{self, ScoreLine};
@@ -88,7 +89,6 @@ impl KineticList {
         inside || (self.k..self.num_docs).any(|at| last.meets(self.line(at), t))
     }
 
-    #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
     fn line(&self, at: usize) -> ScoreLine {
         let (intercept, slope) = (self.intercepts[at], self.slopes[at]);
@@ -102,7 +102,6 @@ impl KineticList {
     }
 
     /// Follows the list from the start to the end and appends each change of the metric.
-    #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     pub(super) fn walk(
         &mut self,
@@ -137,7 +136,6 @@ impl KineticList {
     }
 
     /// Exchanges the document at `rank` with the one below, which overtakes it.
-    #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     fn cross(&mut self, rank: usize, metric: &mut impl QueryMetric) {
         let last = self.k - 1;
@@ -165,7 +163,6 @@ impl KineticList {
     }
 
     /// Recomputes when the document at `rank` will be overtaken.
-    #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     fn refresh(&mut self, rank: usize) {
         let t = if rank + 1 < self.k {
@@ -179,7 +176,6 @@ impl KineticList {
     }
 
     /// The line outside that overtakes the last of the list first, and when.
-    #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     fn first_outside(&self) -> (usize, f64) {
         let last = self.line(self.k - 1);
@@ -222,7 +218,6 @@ impl CrossingTimes {
         self.least.resize(self.runs.len(), f64::INFINITY);
     }
 
-    #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     fn put(&mut self, rank: usize, t: f64) {
         self.runs[rank / RUN][rank % RUN] = t;
@@ -230,14 +225,12 @@ impl CrossingTimes {
 
     /// Recomputes the least time of a run, once after all stores to it: loading a vector has to wait for
     /// a number that was just stored in it.
-    #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     fn settle(&mut self, run: usize) {
         self.least[run] = least(&self.runs[run]);
     }
 
     /// The earliest time and its rank.
-    #[expect(clippy::inline_always, reason = "compiled for several levels")]
     #[inline(always)]
     fn first(&self) -> (f64, usize) {
         let mut run = 0;
@@ -255,7 +248,6 @@ impl CrossingTimes {
     }
 }
 
-#[expect(clippy::inline_always, reason = "compiled for several levels")]
 #[inline(always)]
 fn least(run: &[f64; RUN]) -> f64 {
     let mut least = *run;

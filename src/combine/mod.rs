@@ -51,13 +51,14 @@ mod tie_breaking;
 
 pub use coordinate_ascent::{CoordinateOptions, SearchDirections, coordinate_ascent};
 pub use pairwise_merge::{MergeOrder, merge_pairwise};
+pub(crate) use rankers::is_higher;
 pub use rankers::{Combination, average, mix, values};
 pub use sweep::sweep;
 pub use tie_breaking::{TieBreak, break_ties};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::metric::{Mean, Metric, check_weights, evaluate};
+use crate::metric::{Mean, Metric, check_weights, evaluate, wrong_length};
 use crate::queries::Queries;
 
 /// The labelled documents that a combination is fitted to.
@@ -187,7 +188,7 @@ impl AlphaRange {
 impl JudgedQueries<'_> {
     fn check(&self) -> Result<()> {
         if self.labels.len() != self.queries.num_docs() {
-            return Err(self.wrong_length("label", self.labels.len()));
+            return Err(wrong_length("label", self.labels.len(), self.queries.num_docs()));
         }
         self.query_weight.map_or(Ok(()), |weights| check_weights(weights, self.queries.len()))
     }
@@ -195,7 +196,8 @@ impl JudgedQueries<'_> {
     /// Refuses scores of ranker `number` that cannot be combined.
     fn check_scores(&self, number: usize, scores: &[f64]) -> Result<()> {
         if scores.len() != self.queries.num_docs() {
-            return Err(self.wrong_length(&format!("scores[{number}]"), scores.len()));
+            let name = format!("scores[{number}]");
+            return Err(wrong_length(&name, scores.len(), self.queries.num_docs()));
         }
         let Some(row) = scores.iter().position(|score| !score.is_finite()) else { return Ok(()) };
         let (code, score) = if scores[row].is_nan() {
@@ -220,12 +222,6 @@ impl JudgedQueries<'_> {
             .query(query)
             .expected("scores of a query that are not many powers of ten apart")
             .hint("give docs that a ranker did not retrieve a score just below its lowest")
-    }
-
-    fn wrong_length(&self, name: &str, got: usize) -> Error {
-        Error::data("length", format!("{name} has the wrong length"))
-            .got(got)
-            .expected(format!("{}, the number of docs", self.queries.num_docs()))
     }
 
     /// The mean of the metric for these scores.

@@ -7,8 +7,7 @@
 //! given.
 
 use super::rankers::{Combination, RankerSet, alone, check, mix, spread};
-use super::sweep::{TwoRankers, sweep_checked};
-use super::{AlphaRange, JudgedQueries, SweepOptions};
+use super::{AlphaRange, JudgedQueries};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
@@ -62,45 +61,45 @@ pub fn merge_pairwise(
     check(rankers, judged)?;
     order.check(rankers.len())?;
     let set = RankerSet { rankers, judged, metric, interrupt };
-    let mut nodes = Vec::with_capacity(rankers.len());
-    for ranker in 0..rankers.len() {
-        nodes.push(set.node(alone(ranker, rankers.len()))?);
-    }
-    let mut joins = Vec::new();
+    let num_rankers = rankers.len();
+    let alone = |ranker| set.node(alone(ranker, num_rankers));
+    let mut nodes = (0..num_rankers).map(alone).collect::<Result<Vec<_>>>()?;
+    let mut left: Vec<usize> = (0..num_rankers).collect();
+    let (mut joins, mut history, mut path) = (Vec::new(), Vec::new(), Vec::new());
     if !matches!(order, MergeOrder::Given(_)) {
-        for y in 0..nodes.len() {
-            set.try_joins(&nodes, y, &mut joins)?;
+        for y in 0..num_rankers {
+            set.try_joins(&nodes, &left[..y], y, &mut joins)?;
         }
     }
-    let (mut history, mut path) = (Vec::new(), Vec::new());
-    while nodes.iter().flatten().count() > 1 {
+    while left.len() > 1 {
         if let MergeOrder::Given(given) = order {
             let (x, y) = given[history.len()];
-            joins.extend(set.join(&nodes, [x, y])?);
+            joins = vec![set.join(&nodes, [x, y])?];
         }
         let better = |join: &MergeCandidate, than: &MergeCandidate| match order {
             MergeOrder::BestFirst => join.value > than.value,
             MergeOrder::MostDifferentFirst => join.num_events > than.num_events,
             MergeOrder::Given(_) => false,
         };
-        let next = joins.iter().reduce(|x, y| if better(y, x) { y } else { x }).cloned();
+        let next = joins.iter().reduce(|x, y| if better(y, x) { y } else { x });
         let join = next.ok_or_else(|| Error::internal("two rankers that were never joined"))?;
-        let [x, y] = join.nodes;
-        let weights = join.weights(&nodes);
-        joins.retain(|join| ![x, y].iter().any(|node| join.nodes.contains(node)));
-        (nodes[x], nodes[y]) = (None, None);
-        nodes.push(set.node(weights)?);
+        let (merged, node) = (join.nodes, set.node(join.weights(&nodes))?);
+        joins.retain(|join| !merged.iter().any(|node| join.nodes.contains(node)));
+        left.retain(|node| !merged.contains(node));
+        // What is merged is not scored again.
+        for gone in merged {
+            nodes[gone].scores = Vec::new();
+        }
+        history.push(node.value);
+        path.push(node.weights.clone());
+        nodes.push(node);
         if !matches!(order, MergeOrder::Given(_)) {
-            set.try_joins(&nodes, nodes.len() - 1, &mut joins)?;
+            set.try_joins(&nodes, &left, nodes.len() - 1, &mut joins)?;
         }
-        if let Some(Some(node)) = nodes.last() {
-            history.push(node.value);
-            path.push(node.weights.clone());
-        }
+        left.push(nodes.len() - 1);
     }
-    let last = nodes.into_iter().flatten().next();
-    let MergeNode { weights, value, .. } =
-        last.ok_or_else(|| Error::internal("no ranker is left"))?;
+    let last = nodes.pop().ok_or_else(|| Error::internal("no ranker is left"))?;
+    let MergeNode { weights, value, .. } = last;
     let passes = history.len();
     if path.is_empty() {
         (history, path) = (vec![value], vec![weights.clone()]);
@@ -117,7 +116,6 @@ struct MergeNode {
 }
 
 /// Two nodes and their best combination.
-#[derive(Debug, Clone)]
 struct MergeCandidate {
     nodes: [usize; 2],
     /// The weights of the two nodes' scores.
@@ -127,52 +125,46 @@ struct MergeCandidate {
 }
 
 impl RankerSet<'_> {
-    fn node(&self, weights: Vec<f64>) -> Result<Option<MergeNode>> {
+    fn node(&self, weights: Vec<f64>) -> Result<MergeNode> {
         let scores = mix(self.rankers, &weights);
         let value = self.value(&scores)?;
         let spread = spread(&scores, self.judged);
-        Ok(Some(MergeNode { weights, scores, spread, value }))
+        Ok(MergeNode { weights, scores, spread, value })
     }
 
-    /// The merges of node `y` with all remaining nodes before it.
+    /// The merges of node `y` with the nodes `left` before it.
     fn try_joins(
         &self,
-        nodes: &[Option<MergeNode>],
+        nodes: &[MergeNode],
+        left: &[usize],
         y: usize,
         joins: &mut Vec<MergeCandidate>,
     ) -> Result<()> {
-        for x in 0..y {
-            joins.extend(self.join(nodes, [x, y])?);
+        for &x in left {
+            joins.push(self.join(nodes, [x, y])?);
         }
         Ok(())
     }
 
-    /// The best combination of two nodes, if both are left.
-    fn join(
-        &self,
-        nodes: &[Option<MergeNode>],
-        [x, y]: [usize; 2],
-    ) -> Result<Option<MergeCandidate>> {
-        let (Some(first), Some(second)) = (&nodes[x], &nodes[y]) else { return Ok(None) };
-        let mut options = SweepOptions::new(self.metric.clone(), AlphaRange::Between);
-        options.curve_steps = 0;
-        let (to_first, to_second) = (to_one(first.spread), to_one(second.spread));
-        let scaled = |node: &MergeNode, by: f64| node.scores.iter().map(|s| s * by).collect();
-        let (a, b): (Vec<f64>, Vec<f64>) = (scaled(first, to_first), scaled(second, to_second));
-        let scores = TwoRankers { first: &a, second: &b };
-        let found = sweep_checked(scores, self.judged, &options, self.interrupt)?;
-        let shares = [to_first * (1.0 - found.alpha), to_second * found.alpha];
+    /// The best combination of two nodes.
+    fn join(&self, nodes: &[MergeNode], pair: [usize; 2]) -> Result<MergeCandidate> {
+        let factors = pair.map(|node| to_one(nodes[node].spread));
+        let scaled = |at: usize| -> Vec<f64> {
+            nodes[pair[at]].scores.iter().map(|score| score * factors[at]).collect()
+        };
+        let (a, b) = (scaled(0), scaled(1));
+        let found = self.swept([&a, &b], AlphaRange::Between)?;
+        let shares = [factors[0] * (1.0 - found.alpha), factors[1] * found.alpha];
         let (value, num_events) = (found.value, found.num_events);
-        Ok(Some(MergeCandidate { nodes: [x, y], shares, value, num_events }))
+        Ok(MergeCandidate { nodes: pair, shares, value, num_events })
     }
 }
 
 impl MergeCandidate {
     /// The weight of each ranker.
-    fn weights(&self, nodes: &[Option<MergeNode>]) -> Vec<f64> {
-        let of = |node: usize| nodes[node].iter().flat_map(|node| &node.weights);
-        let pairs = of(self.nodes[0]).zip(of(self.nodes[1]));
-        pairs.map(|(v, w)| self.shares[0] * v + self.shares[1] * w).collect()
+    fn weights(&self, nodes: &[MergeNode]) -> Vec<f64> {
+        let [x, y] = self.nodes.map(|node| &nodes[node].weights);
+        x.iter().zip(y).map(|(v, w)| self.shares[0] * v + self.shares[1] * w).collect()
     }
 }
 

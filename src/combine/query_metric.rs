@@ -8,6 +8,7 @@
 //! ties by expectation) an exchange costs O(1); documents with equal lines count with the mean of their
 //! gains. [`RecomputedMetric`]: all others are computed again after each alpha at which documents with
 //! different labels were exchanged, in a pass over the list.
+#![expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
 
 use super::score_lines::TiedDocs;
 use crate::error::Result;
@@ -120,7 +121,6 @@ impl<'a> GainSum<'a> {
         Self { gains, discounts, value: 0, is_new: true }
     }
 
-    #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
     fn worth(&self, doc: u32, rank: usize) -> i64 {
         (self.gains[doc as usize] * self.discounts[rank]) as i64
@@ -128,7 +128,6 @@ impl<'a> GainSum<'a> {
 }
 
 impl QueryMetric for GainSum<'_> {
-    #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
     fn swap(&mut self, rank: usize, upper: u32, lower: u32) {
         if self.gains[upper as usize] != self.gains[lower as usize] {
@@ -138,20 +137,17 @@ impl QueryMetric for GainSum<'_> {
         }
     }
 
-    #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
     fn enter(&mut self, last: usize, leaving: u32, entering: u32) {
         let delta = self.worth(entering, last).wrapping_sub(self.worth(leaving, last));
         self.value = self.value.wrapping_add(delta);
     }
 
-    #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
     fn is_changed(&self) -> bool {
         true
     }
 
-    #[expect(clippy::inline_always, reason = "the walk is compiled for several levels")]
     #[inline(always)]
     fn value(&mut self, top: &[u32]) -> i64 {
         if self.is_new {

@@ -4,7 +4,8 @@
 //! A ranker's *spread*, the median over queries of the range of its scores, makes the weights of rankers
 //! with different scales comparable.
 
-use super::JudgedQueries;
+use super::sweep::{TwoRankers, sweep_checked};
+use super::{AlphaRange, JudgedQueries, Sweep, SweepOptions};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
@@ -108,7 +109,7 @@ pub(super) fn alone(ranker: usize, num_rankers: usize) -> Vec<f64> {
     weights
 }
 
-pub(super) fn is_higher(value: f64, than: f64) -> bool {
+pub(crate) fn is_higher(value: f64, than: f64) -> bool {
     value > than + LEAST_RISE * than.abs()
 }
 
@@ -122,6 +123,13 @@ pub(super) struct RankerSet<'a> {
 }
 
 impl RankerSet<'_> {
+    /// The best combination of two lists of scores, which are checked.
+    pub(super) fn swept(&self, scores: TwoRankers<'_>, range: AlphaRange) -> Result<Sweep> {
+        let options =
+            SweepOptions { curve_steps: 0, ..SweepOptions::new(self.metric.clone(), range) };
+        sweep_checked(scores, self.judged, &options, self.interrupt)
+    }
+
     pub(super) fn value(&self, scores: &[f64]) -> Result<f64> {
         self.judged.mean(self.metric, scores, self.interrupt)
     }

@@ -30,14 +30,12 @@ const MOST_SHIFT: i32 = 1000;
 const FAR: i32 = 44;
 
 /// How precisely the lines of a query represent its scores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LinePrecision {
-    /// To their last bits.
-    Full,
-    /// The scores of one ranker are so small that the other's decide nearly everywhere.
-    Coarse,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinePrecision {
+    /// To their last bits; else the scores of one ranker decide nearly everywhere.
+    pub(super) is_full: bool,
     /// The order of many documents by this ranker, 0 or 1, is lost.
-    Lost(usize),
+    pub(super) lost: Option<usize>,
 }
 
 /// The line of a document.
@@ -128,16 +126,11 @@ impl LineFrame {
             let slope = if self.is_between { b - intercept } else { b };
             ScoreLine { intercept, slope, doc: doc as u32 }
         }));
-        let far = [a, b].iter().zip(&reaches).position(|(scores, reach)| reach.is_far(scores));
+        let lost = [a, b].iter().zip(&reaches).position(|(scores, reach)| reach.is_far(scores));
         // Scores that are all 0 are exact.
         let is_coarse = |of: i32, other: i32| of > -1022 && of + FAR < other;
-        match far {
-            Some(ranker) => LinePrecision::Lost(ranker),
-            None if is_coarse(reaches[0].most, of_b) || is_coarse(of_b, of_a) => {
-                LinePrecision::Coarse
-            }
-            None => LinePrecision::Full,
-        }
+        let is_full = !is_coarse(reaches[0].most, of_b) && !is_coarse(of_b, of_a);
+        LinePrecision { is_full: is_full && lost.is_none(), lost }
     }
 }
 

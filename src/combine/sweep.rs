@@ -28,10 +28,6 @@ const UNITS: f64 = (1u64 << 61) as f64;
 const WEIGHT: f64 = (1u64 << 52) as f64;
 /// Rounding in a metric's own sums is below this share of its value.
 const ROUNDING: f64 = 1e-9;
-/// Where in an interval the metric is evaluated, as offsets from its middle in widths: documents whose
-/// exchange changes nothing may tie exactly in the middle.
-const OFFSETS: [f64; 4] = [0.0, 0.021, -0.034, 0.055];
-
 /// Finds the alpha at which the mean of the metric over queries is highest, and the whole curve.
 ///
 /// The alpha is the middle of the best open interval between crossings, the widest of equals, or
@@ -48,18 +44,13 @@ pub fn sweep(
     judged.check_scores(0, first)?;
     judged.check_scores(1, second)?;
     options.check()?;
-    let mut run = SweepRun::new(TwoRankers { first, second }, *judged, options)?;
+    let run = SweepRun::new([first, second], *judged, options)?;
     // The caller cannot change the outputs of a tree.
-    run.refuses_far_scores = !options.few_outputs;
-    run.run(interrupt)
+    SweepRun { refuses_far_scores: !options.few_outputs, ..run }.run(interrupt)
 }
 
 /// The scores of two rankers for the same documents.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TwoRankers<'a> {
-    pub(super) first: &'a [f64],
-    pub(super) second: &'a [f64],
-}
+pub(super) type TwoRankers<'a> = [&'a [f64]; 2];
 
 /// [`sweep`] of checked scores.
 pub(super) fn sweep_checked(
@@ -83,7 +74,6 @@ struct SweepRun<'a> {
     unit: f64,
     /// The largest weight, which counts as 1.
     heaviest: f64,
-    level: Level,
     /// Scores of a query that are too far apart are an error.
     refuses_far_scores: bool,
 }
@@ -96,13 +86,9 @@ struct SweepCurve {
     tied_ends: TiedEnds,
 }
 
-/// Which ends of the range must be evaluated by themselves, because documents tie there that tie at
-/// no alpha nearby, or because lines are imprecise.
-#[derive(Debug, Clone, Copy, Default)]
-struct TiedEnds {
-    from: bool,
-    to: bool,
-}
+/// Which of the two ends of the range must be evaluated by themselves, because documents tie there that
+/// tie at no alpha nearby, or because lines are imprecise.
+type TiedEnds = [bool; 2];
 
 /// The best alpha so far.
 #[derive(Debug, Clone, Copy)]
@@ -112,17 +98,13 @@ struct BestAlpha {
     interval: AlphaInterval,
 }
 
-/// The best alpha on an interval that keeps its promised value, and the best of the others.
-struct Candidates {
-    kept: BestAlpha,
-    others: BestAlpha,
-}
-
-/// The value that an interval has by its lines, and by how much an evaluation may differ from it.
-struct Promise<'a> {
-    interval: &'a CurveInterval,
-    value: f64,
-    slack: f64,
+impl BestAlpha {
+    /// Takes another alpha that is better.
+    fn keep(&mut self, other: Self) {
+        if other.value > self.value {
+            *self = other;
+        }
+    }
 }
 
 /// The result of some queries in one window.
@@ -136,14 +118,8 @@ struct PassResult {
     tied_ends: TiedEnds,
     /// There were too many changes, and the pass was abandoned.
     is_full: bool,
-    far_scores: Option<FarScores>,
-}
-
-/// A query whose scores from one ranker are too far apart for whole numbers.
-#[derive(Debug, Clone, Copy)]
-struct FarScores {
-    query: usize,
-    ranker: usize,
+    /// A query, and the ranker whose scores in it are too far apart for whole numbers.
+    far_scores: Option<(usize, usize)>,
 }
 
 /// The part of the range that a pass covers: from `after`, exclusive, to `until`, inclusive.
@@ -165,13 +141,6 @@ struct QueryBuffers {
     metric: MetricBuffers,
 }
 
-impl TiedEnds {
-    fn add(&mut self, other: Self) {
-        self.from |= other.from;
-        self.to |= other.to;
-    }
-}
-
 impl<'a> SweepRun<'a> {
     fn new(
         scores: TwoRankers<'a>,
@@ -179,7 +148,7 @@ impl<'a> SweepRun<'a> {
         options: &'a SweepOptions,
     ) -> Result<Self> {
         let rules = MetricRules::new(&options.metric, judged.labels)?;
-        let frame = LineFrame::new(scores.first, scores.second, options.range);
+        let frame = LineFrame::new(scores[0], scores[1], options.range);
         let heaviest = judged.query_weight.map_or(1.0, |w| w.iter().copied().fold(0.0, f64::max));
         let bounds =
             judged.queries.ranges().map(|docs| rules.prepared.upper_bound(&judged.labels[docs]));
@@ -192,19 +161,8 @@ impl<'a> SweepRun<'a> {
         };
         let total: u128 = bounds.iter().enumerate().map(of_query).sum();
         let unit = UNITS / (most * (total.max(1) as f64 / WEIGHT) * (1.0 + ROUNDING));
-        let level = Level::best();
         let refuses_far_scores = false;
-        Ok(Self {
-            scores,
-            judged,
-            options,
-            rules,
-            frame,
-            unit,
-            heaviest,
-            level,
-            refuses_far_scores,
-        })
+        Ok(Self { scores, judged, options, rules, frame, unit, heaviest, refuses_far_scores })
     }
 
     fn run(&self, interrupt: &Interrupt) -> Result<Sweep> {
@@ -239,10 +197,10 @@ impl<'a> SweepRun<'a> {
                 let intervals = CurveIntervals::new(from, to, self.options.curve_steps);
                 let curve = CurveBuilder::new(pass.start, from, intervals);
                 let weight = pass.weight as f64 / WEIGHT;
-                SweepCurve { curve, weight, tied_ends: TiedEnds::default() }
+                SweepCurve { curve, weight, tied_ends: [false; 2] }
             });
             found.curve.add(&pass.changes);
-            found.tied_ends.add(pass.tied_ends);
+            add_ends(&mut found.tied_ends, pass.tied_ends);
         }
         let mut found = found.ok_or_else(|| Error::internal("a sweep without a window"))?;
         found.curve.close(to);
@@ -277,15 +235,12 @@ impl<'a> SweepRun<'a> {
             all.changes.extend_from_slice(&part.changes);
             all.start = all.start.wrapping_add(part.start);
             all.weight += part.weight;
-            all.tied_ends.add(part.tied_ends);
+            add_ends(&mut all.tied_ends, part.tied_ends);
             all.is_full |= part.is_full;
             all.far_scores = all.far_scores.or(part.far_scores);
         }
         match all.far_scores.filter(|_| self.refuses_far_scores) {
-            Some(FarScores { query, ranker }) => {
-                let scores = [self.scores.first, self.scores.second][ranker];
-                Err(self.judged.too_far(query, ranker, scores))
-            }
+            Some((query, ranker)) => Err(self.judged.too_far(query, ranker, self.scores[ranker])),
             None => Ok(all),
         }
     }
@@ -313,16 +268,10 @@ impl<'a> SweepRun<'a> {
             }
             return;
         }
-        let (a, b) = (&self.scores.first[docs.clone()], &self.scores.second[docs]);
-        let both_ends = TiedEnds { from: true, to: true };
-        match self.frame.lines(a, b, lines) {
-            LinePrecision::Full => {}
-            LinePrecision::Coarse => part.tied_ends = both_ends,
-            LinePrecision::Lost(ranker) => {
-                part.tied_ends = both_ends;
-                part.far_scores.get_or_insert(FarScores { query, ranker });
-            }
-        }
+        let [a, b] = self.scores.map(|scores| &scores[docs.clone()]);
+        let LinePrecision { is_full, lost } = self.frame.lines(a, b, lines);
+        part.tied_ends = part.tied_ends.map(|is_tied| is_tied || !is_full);
+        part.far_scores = part.far_scores.or(lost.map(|ranker| (query, ranker)));
         let ranks = self.rules.ranks(labels.len());
         pruner.by_ends(lines, ranks, self.frame.from, self.frame.to);
         if self.options.few_outputs {
@@ -331,21 +280,21 @@ impl<'a> SweepRun<'a> {
         tied_docs.find(lines, labels, self.options.metric.convention().ties);
         list.start(lines, ranks, window.after);
         let is_first = window.after == self.frame.from;
-        part.tied_ends.from |= is_first && list.begins_tied(window.after);
-        let (level, changes) = (self.level, &mut part.changes);
+        part.tied_ends[0] |= is_first && list.begins_tied(window.after);
+        let (level, changes) = (Level::best(), &mut part.changes);
         // One more change than allowed shows that there are too many.
         let most_events = changes.len().saturating_add(window.most_changes).saturating_add(1);
         let end = WalkLimit { until: window.until, most_events };
         let WalkOutcome { start, next } = if self.rules.is_sum {
             let mut sum = GainSum::new(&self.rules, known, tied_docs, buffers);
-            kernel::walk(level, list, end, &mut sum, changes)
+            kernel::walk_sum(level, list, end, &mut sum, changes)
         } else {
             let mut recomputed = RecomputedMetric::new(&self.rules, known, tied_docs, buffers);
-            kernel::walk(level, list, end, &mut recomputed, changes)
+            kernel::walk_recomputed(level, list, end, &mut recomputed, changes)
         };
         part.start = part.start.wrapping_add(start);
         part.weight += (weight * WEIGHT) as u128;
-        part.tied_ends.to |= next == self.frame.to;
+        part.tied_ends[1] |= next == self.frame.to;
     }
 
     /// The best interval of the curve, confirmed by evaluating the combined scores there.
@@ -358,31 +307,39 @@ impl<'a> SweepRun<'a> {
         let per_unit = self.unit.recip() / found.weight;
         let value = |interval: &CurveInterval| interval.value as f64 * per_unit;
         let interval = AlphaInterval { from: 0.0, to: 0.0 };
-        let none = BestAlpha { value: f64::NEG_INFINITY, alpha: 0.0, interval };
-        let mut candidates = Candidates { kept: none, others: none };
+        let mut best = BestAlpha { value: f64::NEG_INFINITY, alpha: 0.0, interval };
+        // The best alpha of intervals that do not have the value that their lines promise.
+        let mut other = best;
         let mut is_kept = false;
-        // Values are rounded to whole steps.
-        let step = STEP as f64 * per_unit;
         for interval in &found.curve.best {
             let promised = value(interval);
-            let slack = ROUNDING * promised.abs() + step;
-            let promise = Promise { interval, value: promised, slack };
-            is_kept = self.try_interval(&promise, &mut candidates, interrupt)?;
+            // Values are rounded to whole steps.
+            let slack = ROUNDING * promised.abs() + STEP as f64 * per_unit;
+            let ends =
+                AlphaInterval { from: self.alpha(interval.from), to: self.alpha(interval.to) };
+            for t in interval.inside() {
+                let tried = self.evaluated(self.alpha(t), ends, interrupt)?;
+                let over = tried.value - promised;
+                let best = if over <= slack { &mut best } else { &mut other };
+                best.keep(tried);
+                is_kept = over.abs() <= slack;
+                if is_kept {
+                    break;
+                }
+            }
             if is_kept {
                 break;
             }
         }
-        let Candidates { kept: mut best, others } = candidates;
-        if !is_kept && others.value > best.value {
+        if !is_kept {
             // No interval has the value that its lines promise: the best value seen counts.
-            best = others;
+            best.keep(other);
         }
-        let ends = [(found.tied_ends.from, self.frame.from), (found.tied_ends.to, self.frame.to)];
-        for (is_tied, t) in ends {
+        for (is_tied, t) in found.tied_ends.into_iter().zip([self.frame.from, self.frame.to]) {
             if is_tied || !is_kept {
                 let alpha = self.alpha(t);
                 let interval = AlphaInterval { from: alpha, to: alpha };
-                self.try_alpha(alpha, interval, &mut best, interrupt)?;
+                best.keep(self.evaluated(alpha, interval, interrupt)?);
             }
         }
         let steps = found.curve.intervals.list.iter().map(|interval| CurveStep {
@@ -396,58 +353,24 @@ impl<'a> SweepRun<'a> {
         Ok(Sweep { alpha, value, interval, curve, num_events })
     }
 
-    /// Evaluates the middle of an interval, and alphas beside it if documents happen to tie exactly
-    /// there, which changes the value; true if one of them has the value promised.
-    ///
-    /// An alpha with more than the promised value goes to `others`.
-    fn try_interval(
-        &self,
-        promise: &Promise<'_>,
-        candidates: &mut Candidates,
-        interrupt: &Interrupt,
-    ) -> Result<bool> {
-        let interval = promise.interval;
-        let ends = AlphaInterval { from: self.alpha(interval.from), to: self.alpha(interval.to) };
-        let (middle, width) = (interval.middle(), interval.to - interval.from);
-        for offset in OFFSETS {
-            let t = middle + offset * width;
-            if !(interval.from < t && t < interval.to) {
-                continue;
-            }
-            let mut tried = BestAlpha { value: f64::NEG_INFINITY, ..candidates.kept };
-            self.try_alpha(self.alpha(t), ends, &mut tried, interrupt)?;
-            let over = tried.value - promise.value;
-            let best =
-                if over <= promise.slack { &mut candidates.kept } else { &mut candidates.others };
-            if tried.value > best.value {
-                *best = tried;
-            }
-            if over.abs() <= promise.slack {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Evaluates an alpha and keeps it if it is better than `best`.
-    fn try_alpha(
+    fn evaluated(
         &self,
         alpha: f64,
         interval: AlphaInterval,
-        best: &mut BestAlpha,
         interrupt: &Interrupt,
-    ) -> Result<()> {
-        let mixed = self.options.range.mix(self.scores.first, self.scores.second, alpha);
+    ) -> Result<BestAlpha> {
+        let mixed = self.options.range.mix(self.scores[0], self.scores[1], alpha);
         let value = self.judged.mean(&self.options.metric, &mixed, interrupt)?;
-        if value > best.value {
-            *best = BestAlpha { value, alpha, interval };
-        }
-        Ok(())
+        Ok(BestAlpha { value, alpha, interval })
     }
 
     fn alpha(&self, t: f64) -> f64 {
         self.frame.alpha(t)
     }
+}
+
+fn add_ends(ends: &mut TiedEnds, others: TiedEnds) {
+    ends.iter_mut().zip(others).for_each(|(end, other)| *end |= other);
 }
 
 /// Sorts by t, which is never NaN.

@@ -4,8 +4,8 @@
 //! known difference is a field of [`Convention`], so that the values of each tool can be reproduced.
 
 use crate::error::{Error, Result};
-use crate::metric::name;
-use std::fmt;
+use crate::metric::pick;
+use crate::schema::choices;
 use std::str::FromStr;
 
 /// The largest label that the gain 2^label - 1 takes: 31 levels, as many as a label file of the
@@ -42,32 +42,34 @@ pub enum Gain {
     Table(Vec<f64>),
 }
 
-/// How docs with equal scores are ranked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Ties {
-    /// The metric is the expectation over all orders of tied docs. It does not depend on the row order.
-    Expected,
-    /// In row order, like tools that sort stably.
-    RowOrder,
-    /// By rising label, the least favourable order.
-    Worst,
+choices! {
+    /// How docs with equal scores are ranked.
+    #[non_exhaustive]
+    pub enum Ties {
+        /// The metric is the expectation over all orders of tied docs. It does not depend on the row order.
+        Expected = "expected",
+        /// In row order, like tools that sort stably.
+        RowOrder = "rows",
+        /// By rising label, the least favourable order.
+        Worst = "worst",
+    }
 }
 
-/// The value of a query in which nothing can be found: its ideal is 0 (metrics of gains), it has no
-/// relevant doc (metrics of relevant and irrelevant docs) or no two different labels (pairwise).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Empty {
-    /// Left out of the mean and counted.
-    Skip,
-    /// The same, and so are queries whose docs all have the same label (Wu et al. 2008): no order of
-    /// theirs is better than another.
-    SkipOneLabel,
-    /// 0.
-    Zero,
-    /// 1.
-    One,
+choices! {
+    /// The value of a query in which nothing can be found: its ideal is 0 (metrics of gains), it has no
+    /// relevant doc (metrics of relevant and irrelevant docs) or no two different labels (pairwise).
+    #[non_exhaustive]
+    pub enum Empty {
+        /// Left out of the mean and counted.
+        Skip = "skip",
+        /// The same, and so are queries whose docs all have the same label (Wu et al. 2008): no order of
+        /// theirs is better than another.
+        SkipOneLabel = "skip-one-label",
+        /// 0.
+        Zero = "zero",
+        /// 1.
+        One = "one",
+    }
 }
 
 impl Default for Convention {
@@ -144,22 +146,12 @@ fn check_table(table: &[f64]) -> Result<()> {
     }
 }
 
-/// The names of options.
-const TIES: &[(&str, Ties)] =
-    &[("expected", Ties::Expected), ("rows", Ties::RowOrder), ("worst", Ties::Worst)];
-const EMPTY: &[(&str, Empty)] = &[
-    ("skip", Empty::Skip),
-    ("skip-one-label", Empty::SkipOneLabel),
-    ("zero", Empty::Zero),
-    ("one", Empty::One),
-];
-
 impl FromStr for Ties {
     type Err = Error;
 
     /// `expected`, `rows` or `worst`.
     fn from_str(text: &str) -> Result<Self> {
-        name::pick("metric.ties", "tie rule", text, TIES)
+        pick("metric.ties", "tie rule", text, Self::ALL, |ties| ties.name())
     }
 }
 
@@ -168,7 +160,7 @@ impl FromStr for Empty {
 
     /// `skip`, `skip-one-label`, `zero` or `one`.
     fn from_str(text: &str) -> Result<Self> {
-        name::pick("metric.empty", "value for an empty query", text, EMPTY)
+        pick("metric.empty", "value for an empty query", text, Self::ALL, |empty| empty.name())
     }
 }
 
@@ -177,20 +169,7 @@ impl FromStr for Gain {
 
     /// `exp2` or `linear`; a table is no text.
     fn from_str(text: &str) -> Result<Self> {
-        let options = [("exp2", false), ("linear", true)];
-        let linear = name::pick("metric.gain", "gain", text, &options)?;
-        Ok(if linear { Self::Linear } else { Self::Exp2 })
-    }
-}
-
-impl fmt::Display for Ties {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(name::of(*self, TIES))
-    }
-}
-
-impl fmt::Display for Empty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(name::of(*self, EMPTY))
+        let name = |gain: &Self| if *gain == Self::Linear { "linear" } else { "exp2" };
+        pick("metric.gain", "gain", text, &[Self::Exp2, Self::Linear], name)
     }
 }

@@ -1,12 +1,12 @@
 //! The trait that each file in `registry/` implements: what the library asks of a metric.
 //!
-//! Only the name, the use of labels, the normaliser and the value are required. The other answers
+//! Only the facts and the value, or the discounts that it follows from, are required. The other answers
 //! have defaults that are exact and slow, so that a new metric evaluates, compares, trains and
 //! combines as soon as its value is written; each fast answer can be added alone.
 //!
 //! | question | asked by | default |
 //! | --- | --- | --- |
-//! | value of a ranking | evaluation | required |
+//! | value of a ranking | evaluation | from the discounts |
 //! | ideal value | normalisation | the value of the ranking by falling label |
 //! | discount of a rank | all below | none: the metric is no sum of gains times discounts |
 //! | swap deltas | `SwapDelta`, `LambdaRank` | from the discounts, or evaluate after the swap minus before |
@@ -16,7 +16,7 @@
 //! None of these methods is called per pair of documents: a caller asks once a query or once a row of
 //! pairs, and the loops are inside.
 
-use super::discounted_sum::DiscountSwaps;
+use super::discounted_sum::{self, DiscountSwaps};
 use super::pair_weights::PairWeightTables;
 use super::prepared::{MetricScratch, PreparedMetric};
 use super::ranking::Ranking;
@@ -62,24 +62,54 @@ pub(crate) struct MetricParameter {
 }
 
 /// How `LambdaRank` weighs a pair of documents by what their exchange changes the metric by.
-pub(crate) enum PairWeights<'a> {
+#[derive(Clone, Copy)]
+pub(crate) enum PairWeights {
     /// The metric is a sum of gains times discounts: from [`MetricDefinition::discount`].
     Discounts,
     /// From tables that the metric fills for each query.
-    Tables(&'a dyn PairWeightTables),
+    Tables(&'static PairWeightTables),
     /// From its swap deltas, a row of pairs at a time.
     SwapDeltas,
+    /// All pairs weigh the same: there is no metric.
+    Equal,
+}
+
+impl PairWeights {
+    /// Whether tied documents count with their expectation, exactly.
+    pub(crate) fn expects_ties(self) -> bool {
+        match self {
+            Self::Discounts | Self::Equal => true,
+            Self::Tables(tables) => tables.expect.is_some(),
+            Self::SwapDeltas => false,
+        }
+    }
+}
+
+/// What a metric is called, and how it reads labels.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MetricFacts {
+    /// The name, without parameter and cut.
+    pub(crate) name: &'static str,
+    /// What other tools call it, in lower case and without a cut.
+    pub(crate) other_names: &'static [&'static str],
+    /// How it reads labels.
+    pub(crate) label_use: LabelUse,
+    /// What [`MetricDefinition::sum`] is divided by.
+    pub(crate) normaliser: Normaliser,
+    /// Whether its value means little without a cut, so that training by it keeps the cut.
+    pub(crate) needs_cut: bool,
+}
+
+impl MetricFacts {
+    pub(super) fn new(name: &'static str, label_use: LabelUse, normaliser: Normaliser) -> Self {
+        Self { name, other_names: &[], label_use, normaliser, needs_cut: false }
+    }
 }
 
 /// A metric: its name, its value and the fast ways to update it.
 pub(crate) trait MetricDefinition: Debug + Send + Sync {
-    /// The name, without parameter and cut.
-    fn name(&self) -> &'static str;
-
-    /// What other tools call it, in lower case and without a cut.
-    fn other_names(&self) -> &'static [&'static str] {
-        &[]
-    }
+    /// Its name, and how it reads labels.
+    fn facts(&self) -> MetricFacts;
 
     /// The parameter that the name contains, if it has one.
     fn parameter(&self) -> Option<MetricParameter> {
@@ -91,14 +121,10 @@ pub(crate) trait MetricDefinition: Debug + Send + Sync {
         None
     }
 
-    /// How it reads labels.
-    fn label_use(&self) -> LabelUse;
-
-    /// What [`sum`](Self::sum) is divided by.
-    fn normaliser(&self) -> Normaliser;
-
     /// The expected value of a ranking before normalisation, down to the cut.
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64;
+    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
+        discounted_sum::sum(metric, ranking, scratch)
+    }
 
     /// The sum of the ideal order; only metrics with [`Normaliser::Ideal`] are asked.
     fn ideal(
@@ -128,13 +154,8 @@ pub(crate) trait MetricDefinition: Debug + Send + Sync {
         }
     }
 
-    /// Whether its value means little without a cut, so that training by it keeps the cut.
-    fn needs_cut(&self) -> bool {
-        false
-    }
-
     /// How `LambdaRank` weighs pairs.
-    fn pair_weights(&self) -> PairWeights<'_> {
+    fn pair_weights(&self) -> PairWeights {
         if self.discount(0).is_some() { PairWeights::Discounts } else { PairWeights::SwapDeltas }
     }
 }
@@ -149,7 +170,7 @@ impl Metric {
     }
 
     /// How `LambdaRank` weighs pairs.
-    pub(crate) fn pair_weights(&self) -> PairWeights<'_> {
+    pub(crate) fn pair_weights(&self) -> PairWeights {
         match self.first_cut() {
             Some(_) => PairWeights::SwapDeltas,
             None => self.definition().pair_weights(),
@@ -160,7 +181,7 @@ impl Metric {
     /// on it and the convention does not give it: values of parts of the data are then on one scale.
     pub(crate) fn with_largest_label(&self, largest: f32) -> crate::Result<Self> {
         let mut convention = self.convention().clone();
-        if self.definition().label_use() == LabelUse::Satisfaction {
+        if self.definition().facts().label_use == LabelUse::Satisfaction {
             convention.max_label = convention.max_label.or(Some(largest));
         }
         self.with_convention(&convention)
@@ -181,7 +202,7 @@ mod tests {
             let metric = Metric::new(measure, cut, Convention::default()).unwrap();
             let facts = LabelFacts::scan(&labels).unwrap();
             let metric = PreparedMetric::new(&metric, &labels, facts).unwrap();
-            if metric.definition().normaliser() == Normaliser::Ideal {
+            if metric.definition().facts().normaliser == Normaliser::Ideal {
                 let mut scratch = MetricScratch::default();
                 let ideal = metric.definition().ideal(&metric, &ranking, &mut scratch);
                 let slow = metric.definition().sum(&metric, &ranking.ideal(), &mut scratch);

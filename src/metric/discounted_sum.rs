@@ -17,7 +17,7 @@ pub(crate) fn sum(metric: &PreparedMetric, ranking: &Ranking, scratch: &mut Metr
     let ranks = metric.cut().min(ranking.retrieved());
     let discounts = scratch.discounts.of(metric.metric.measure(), ranks);
     // The choice is made here, and not for each document.
-    match metric.label_use() {
+    match metric.facts.label_use {
         LabelUse::Gain => add_blocks(ranking, |label| metric.gains.of(label), discounts),
         _ => add_blocks(ranking, |label| metric.gain(label), discounts),
     }
@@ -108,9 +108,7 @@ impl DiscountSwaps {
         let docs = ranking.docs();
         for block in ranking.all_blocks() {
             let size = block.labels.len();
-            let end = (block.start + size).min(discounts.len());
-            let within_cut = discounts.get(block.start..end).unwrap_or_default();
-            let mean = within_cut.iter().sum::<f64>() / divisor / size as f64;
+            let mean = block.part(discounts).iter().sum::<f64>() / divisor / size as f64;
             for (&doc, &label) in docs[block.start..].iter().zip(block.labels) {
                 self.gain[doc as usize] = metric.gain(label);
                 self.discount[doc as usize] += mean;

@@ -23,8 +23,7 @@ pub fn evaluate(
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<f64>>> {
     check_lengths(scores, labels, queries)?;
-    let prepared = prepared(metrics, scores, labels)
-        .map_err(|error| place_in_query(error, |row| queries.of_doc(row)))?;
+    let prepared = prepared(metrics, scores, labels, |row| queries.of_doc(row))?;
     values(&prepared, scores, labels, queries, interrupt)
 }
 
@@ -44,8 +43,7 @@ pub fn evaluate_rows(
         let doc = grouping.rows.iter().position(|&other| other as usize == row);
         queries.of_doc(doc.unwrap_or_default())
     };
-    let prepared =
-        prepared(metrics, scores, labels).map_err(|error| place_in_query(error, query_of))?;
+    let prepared = prepared(metrics, scores, labels, query_of)?;
     values(&prepared, &grouping.gather(scores), &grouping.gather(labels), queries, interrupt)
 }
 
@@ -104,17 +102,23 @@ fn shared_sorts(prepared: &[PreparedMetric]) -> Vec<SharedSort> {
 }
 
 /// Prepares the metrics, if all labels and scores are valid.
-fn prepared(metrics: &[Metric], scores: &[f64], labels: &[f32]) -> Result<Vec<PreparedMetric>> {
-    let facts = LabelFacts::scan(labels)?;
-    let prepared = metrics.iter().map(|metric| PreparedMetric::new(metric, labels, facts));
-    let prepared = prepared.collect::<Result<_>>()?;
-    match scores.iter().position(|score| score.is_nan()) {
-        Some(row) => Err(nan_score(row)),
-        None => Ok(prepared),
-    }
+fn prepared(
+    metrics: &[Metric],
+    scores: &[f64],
+    labels: &[f32],
+    query_of: impl Fn(usize) -> usize,
+) -> Result<Vec<PreparedMetric>> {
+    let prepare = |facts| {
+        let prepared = metrics.iter().map(|metric| PreparedMetric::new(metric, labels, facts));
+        let prepared = prepared.collect::<Result<_>>()?;
+        let refused = scores.iter().position(|score| score.is_nan());
+        refused.map_or(Ok(prepared), |row| Err(nan_score(row)))
+    };
+    LabelFacts::scan(labels).and_then(prepare).map_err(|error| place_in_query(error, query_of))
 }
 
-fn place_in_query(error: Error, query_of: impl Fn(usize) -> usize) -> Error {
+/// Adds the query to an error at a row.
+pub(crate) fn place_in_query(error: Error, query_of: impl Fn(usize) -> usize) -> Error {
     match error.fault().and_then(|fault| fault.place.row) {
         Some(row) => error.query(query_of(row)),
         None => error,
@@ -132,7 +136,7 @@ fn check_lengths(scores: &[f64], labels: &[f32], queries: &Queries) -> Result<()
 }
 
 /// The error for an array with another length than the number of docs.
-pub(super) fn wrong_length(name: &str, got: usize, expected: usize) -> Error {
+pub(crate) fn wrong_length(name: &str, got: usize, expected: usize) -> Error {
     Error::data("length", format!("{name} has the wrong length"))
         .got(got)
         .expected(format!("{expected}, the number of docs"))

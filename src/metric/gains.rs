@@ -27,6 +27,11 @@ pub(crate) struct LabelFacts {
 }
 
 impl LabelFacts {
+    /// Whether all labels are whole numbers below `end`.
+    pub(crate) fn are_below(self, end: usize) -> bool {
+        self.whole && self.max < end as f32
+    }
+
     /// Refuses labels that are NaN, infinite or negative, whatever the metric.
     pub(crate) fn scan(labels: &[f32]) -> Result<Self> {
         // The bits of valid labels rise with the label; those of all others are at least infinity's.
@@ -81,6 +86,7 @@ impl Gains {
     }
 
     /// The gain of a checked label; of a label above the table, the last gain.
+    #[inline]
     pub(crate) fn of(&self, label: f32) -> f64 {
         match &self.table {
             Some(table) => table[(label as usize).min(table.len() - 1)],
@@ -112,23 +118,15 @@ impl Gains {
         };
         Err(Error::data(code, what).element("label", row).expected(expected).hint(hint))
     }
-}
 
-/// ERR's probability that a doc satisfies: `gain(label) / (gain(max_label) + 1)`, which is
-/// `(2^l - 1) / 2^lmax` for the gain 2^l - 1, and below 1 for every gain.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Satisfaction {
-    scale: f64,
-}
-
-impl Satisfaction {
-    /// The scale ends at `convention.max_label`, or at the largest of the given labels.
-    pub(crate) fn new(
+    /// The top of ERR's scale, which ends at `convention.max_label`, or at the largest of the given labels:
+    /// its gain plus 1.
+    pub(super) fn top(
+        &self,
         convention: &Convention,
-        gains: &Gains,
         labels: &[f32],
         facts: LabelFacts,
-    ) -> Result<Self> {
+    ) -> Result<f64> {
         let top = convention.max_label.unwrap_or(facts.max);
         if facts.max > top {
             let row = labels.iter().position(|&label| label > top).unwrap_or_default();
@@ -137,13 +135,7 @@ impl Satisfaction {
                 .expected(format!("at most max_label = {top:?}"))
                 .hint("max_label is the top of the label scale of ERR"));
         }
-        Ok(Self { scale: gains.of(top) + 1.0 })
-    }
-
-    /// The probability for a gain. Rounding alone could make it 1, for linear gains above 2^53;
-    /// the deltas divide by its complement.
-    pub(crate) fn of(self, gain: f64) -> f64 {
-        (gain / self.scale).min(1.0 - f64::EPSILON / 2.0)
+        Ok(self.of(top) + 1.0)
     }
 }
 
@@ -154,18 +146,5 @@ impl Convention {
         let gains = Gains::new(&self.gain);
         gains.check(&self.gain, labels, LabelFacts::scan(labels)?)?;
         Ok(labels.iter().map(|&label| gains.of(label)).collect())
-    }
-
-    /// ERR's probability that a doc satisfies, by its label: on a scale that ends at `max_label`, or
-    /// at the largest of these labels.
-    pub(crate) fn satisfaction(
-        &self,
-        labels: &[f32],
-    ) -> Result<impl Fn(f32) -> f64 + Sync + Send + use<>> {
-        self.check()?;
-        let (gains, facts) = (Gains::new(&self.gain), LabelFacts::scan(labels)?);
-        gains.check(&self.gain, labels, facts)?;
-        let satisfaction = Satisfaction::new(self, &gains, labels, facts)?;
-        Ok(move |label| satisfaction.of(gains.of(label)))
     }
 }

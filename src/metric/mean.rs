@@ -61,26 +61,23 @@ pub(crate) fn largest(weights: &[f64]) -> f64 {
     weights.iter().copied().fold(0.0, f64::max)
 }
 
-/// Values and weights sorted by content, so that sums do not depend on the order of queries.
-#[derive(Debug, Clone)]
-pub(super) struct WeightedValues(pub(super) Vec<(f64, f64)>);
-
-impl WeightedValues {
-    /// The values that are not NaN and weigh something, sorted; weights are scaled to at most 1, so
-    /// that no sum of them overflows.
-    pub(super) fn new(values: &[f64], weights: Option<&[f64]>) -> Result<Self> {
-        let mut pairs: Vec<(f64, f64)> = match weights {
-            None => values.iter().map(|&value| (value, 1.0)).collect(),
-            Some(weights) => {
-                check_weights(weights, values.len())?;
-                let largest = largest(weights);
-                values.iter().zip(weights).map(|(&value, &w)| (value, w / largest)).collect()
-            }
-        };
-        pairs.retain(|(value, weight)| !value.is_nan() && *weight > 0.0);
-        pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        Ok(Self(pairs))
-    }
+/// The values that are not NaN and weigh something, with their weights, sorted by content, so that sums do
+/// not depend on the order of queries; weights are scaled to at most 1, so that no sum of them overflows.
+pub(super) fn sorted_by_content(
+    values: &[f64],
+    weights: Option<&[f64]>,
+) -> Result<Vec<(f64, f64)>> {
+    let mut pairs: Vec<(f64, f64)> = match weights {
+        None => values.iter().map(|&value| (value, 1.0)).collect(),
+        Some(weights) => {
+            check_weights(weights, values.len())?;
+            let largest = largest(weights);
+            values.iter().zip(weights).map(|(&value, &w)| (value, w / largest)).collect()
+        }
+    };
+    pairs.retain(|(value, weight)| !value.is_nan() && *weight > 0.0);
+    pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    Ok(pairs)
 }
 
 /// The weighted mean of (value, weight) pairs; NaN if there are none.

@@ -50,12 +50,13 @@ pub use registry::{Measure, Rbp};
 pub use swap_delta::SwapDelta;
 
 pub(crate) use definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
+pub(crate) use evaluate::{place_in_query, wrong_length};
 pub(crate) use gains::LabelFacts;
 pub(crate) use mean::{check_weights, largest};
 pub(crate) use name::pick;
-pub(crate) use pair_weights::{PairColumns, PairWeightTables, RankLimits};
+pub(crate) use pair_weights::{PairColumns, RankLimits, RankedGains};
 pub(crate) use prepared::{MetricScratch, PreparedMetric};
-pub(crate) use ranking::Ranking;
+pub(crate) use ranking::{Ranking, falling};
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;

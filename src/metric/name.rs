@@ -65,22 +65,18 @@ impl fmt::Display for Metric {
     }
 }
 
-/// The name of an option's value.
-pub(crate) fn of<T: Copy + PartialEq>(value: T, options: &[(&'static str, T)]) -> &'static str {
-    options.iter().find(|(_, v)| *v == value).map_or("?", |(name, _)| name)
-}
-
 /// The value called `text`, or an error that offers similar names.
-pub(crate) fn pick<T: Copy>(
+pub(crate) fn pick<T: Clone>(
     code: &'static str,
     what: &str,
     text: &str,
-    options: &[(&'static str, T)],
+    options: &[T],
+    name: impl Fn(&T) -> &'static str,
 ) -> Result<T> {
-    if let Some((_, value)) = options.iter().find(|(name, _)| *name == text) {
-        return Ok(*value);
+    if let Some(value) = options.iter().find(|option| name(option) == text) {
+        return Ok(value.clone());
     }
-    let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = options.iter().map(name).collect();
     let near = nearest(text, &names);
     let error = Error::param(code, format!("unknown {what} {}", foreign(text.as_bytes())));
     Err(if near.is_empty() {
@@ -155,9 +151,9 @@ mod tests {
 
     #[test]
     fn only_near_names_are_offered() {
-        let options = [("expected", 0), ("rows", 1), ("worst", 2)];
+        let options = ["expected", "rows", "worst"];
         let hint = |text| {
-            let error = pick("metric.ties", "tie rule", text, &options).unwrap_err();
+            let error = pick("metric.ties", "tie rule", text, &options, |name| name).unwrap_err();
             error.fault().unwrap().hint.clone()
         };
         assert_eq!(hint("first"), None);

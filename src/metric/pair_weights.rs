@@ -1,8 +1,10 @@
 //! Tables of pair weights, which `LambdaRank` asks a metric for once a query.
 //!
 //! The weight of the pair at ranks i < j is `|gain_i - gain_j| (above_i - share_i below_j)`; see
-//! `objective/weight.rs` for how the tables are used and `registry/` for how metrics fill them.
+//! `objective/pair_weights.rs` for how the tables are used and `registry/` for how metrics fill them.
 
+use super::prepared::MetricScratch;
+use super::swap_delta::{SwapQuery, SwapTable};
 use std::ops::Range;
 
 /// The ranks that count, counted from 0.
@@ -21,24 +23,50 @@ impl RankLimits {
     }
 }
 
+/// The documents of a query by rank, as tables of pair weights are filled from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RankedGains<'a> {
+    pub(crate) limits: RankLimits,
+    pub(crate) gains: &'a [f32],
+    /// The ranks of tied documents.
+    pub(crate) blocks: &'a [Range<usize>],
+}
+
+/// A number of a table: 32 bits for `LambdaRank`, 64 for swap deltas.
+pub(crate) trait TableNumber {
+    fn of(value: f64) -> Self;
+}
+
+impl TableNumber for f32 {
+    fn of(value: f64) -> Self {
+        value as Self
+    }
+}
+
+impl TableNumber for f64 {
+    fn of(value: f64) -> Self {
+        value
+    }
+}
+
 /// The tables of one query, by rank. The second of two is for pairs in the wrong order: their better
-/// document is the lower one.
+/// document is the lower one. All hold 0 before they are filled, and `share` holds 1.
 #[derive(Debug)]
-pub(crate) struct PairColumns<'a> {
-    pub(crate) above: [&'a mut [f32]; 2],
-    pub(crate) below: [&'a mut [f32]; 2],
-    pub(crate) share: &'a mut [f32],
+pub(crate) struct PairColumns<'a, T> {
+    pub(crate) above: [&'a mut [T]; 2],
+    pub(crate) below: [&'a mut [T]; 2],
+    pub(crate) share: &'a mut [T],
     /// For each block of tied documents: the weight of a pair inside it, but for the gains.
     pub(crate) inside: &'a mut [f64],
     /// Room for a metric's own numbers by rank.
     pub(crate) room: &'a mut Vec<f64>,
 }
 
-impl PairColumns<'_> {
+impl<T: TableNumber + Copy> PairColumns<'_, T> {
     /// Sets `above` and `below` of a rank to one value.
     pub(crate) fn set(&mut self, table: usize, rank: usize, value: f64) {
-        self.above[table][rank] = value as f32;
-        self.below[table][rank] = value as f32;
+        self.above[table][rank] = T::of(value);
+        self.below[table][rank] = T::of(value);
     }
 
     /// Writes the expected weights of a block; `number` is its place among the tied blocks, if it has
@@ -50,8 +78,8 @@ impl PairColumns<'_> {
         weights: &BlockWeights,
     ) {
         for table in 0..2 {
-            self.above[table][block.clone()].fill(weights.above[table] as f32);
-            self.below[table][block.clone()].fill(weights.below[table] as f32);
+            self.above[table][block.clone()].fill(T::of(weights.above[table]));
+            self.below[table][block.clone()].fill(T::of(weights.below[table]));
         }
         if let Some(number) = number {
             self.inside[number] = weights.inside;
@@ -67,28 +95,98 @@ pub(crate) struct BlockWeights {
     pub(crate) inside: f64,
 }
 
-/// A metric that fills tables of pair weights. All columns hold 0 before, and `share` holds 1.
-pub(crate) trait PairWeightTables: Send + Sync {
-    /// Whether pairs in the wrong order have tables of their own.
-    fn has_two_directions(&self) -> bool;
+/// How a metric fills tables.
+pub(crate) type FillTables<T> = fn(RankedGains<'_>, &mut PairColumns<'_, T>);
 
-    /// Whether [`expect`](Self::expect) is exact; if not, `LambdaRank` draws an order of tied documents.
-    fn expects_ties(&self) -> bool {
-        false
+/// A metric's tables of pair weights.
+pub(crate) struct PairWeightTables {
+    /// Whether pairs in the wrong order have tables of their own.
+    pub(crate) two_directions: bool,
+    /// Fills the tables for documents without ties.
+    pub(crate) fill: FillTables<f32>,
+    /// Fills the tables with expectations over the orders of tied documents. Without it `LambdaRank` draws
+    /// an order of them.
+    pub(crate) expect: Option<FillTables<f32>>,
+}
+
+/// Swap deltas from tables of pair weights: that of documents of two blocks is their expected weight.
+#[derive(Debug, Clone)]
+pub(crate) struct WeightSwaps {
+    expect: FillTables<f64>,
+    /// By rank.
+    gains: Vec<f32>,
+    above: [Vec<f64>; 2],
+    below: [Vec<f64>; 2],
+    /// By document.
+    docs: Vec<SwapDoc>,
+}
+
+/// A document: what it weighs as the upper and as the lower one of a swap, in the right and in the wrong
+/// order.
+#[derive(Debug, Clone, Copy, Default)]
+struct SwapDoc {
+    /// The first rank of its block.
+    block: u32,
+    gain: f32,
+    above: [f64; 2],
+    below: [f64; 2],
+}
+
+impl WeightSwaps {
+    /// From tables of a metric with two directions, in which the share of each rank is 1.
+    pub(crate) fn new(expect: FillTables<f64>) -> Self {
+        let [above, below] = <[[Vec<f64>; 2]; 2]>::default();
+        Self { expect, gains: Vec::new(), above, below, docs: Vec::new() }
+    }
+}
+
+impl SwapTable for WeightSwaps {
+    fn fill(&mut self, query: SwapQuery<'_>, _scratch: &mut MetricScratch) {
+        let SwapQuery { metric, ranking, divisor } = query;
+        let mut blocks = Vec::new();
+        self.gains.clear();
+        for block in ranking.all_blocks() {
+            self.gains.extend(block.labels.iter().map(|&label| metric.gain(label) as f32));
+            let ranks = block.start..self.gains.len();
+            blocks.extend((ranks.len() > 1).then_some(ranks));
+        }
+        for column in self.above.iter_mut().chain(&mut self.below) {
+            column.clear();
+            column.resize(self.gains.len(), 0.0);
+        }
+        let cut = metric.cut().min(ranking.retrieved());
+        let limits = RankLimits { cut, depth: usize::MAX };
+        let mut columns = PairColumns {
+            above: self.above.each_mut().map(Vec::as_mut_slice),
+            below: self.below.each_mut().map(Vec::as_mut_slice),
+            share: &mut [],
+            inside: &mut vec![0.0; blocks.len()],
+            room: &mut Vec::new(),
+        };
+        (self.expect)(RankedGains { limits, gains: &self.gains, blocks: &blocks }, &mut columns);
+        self.docs.resize(self.gains.len(), SwapDoc::default());
+        // A swap of documents in the right order loses their weight.
+        let factors = [-divisor.recip(), divisor.recip()];
+        for block in ranking.all_blocks() {
+            for rank in block.start..block.start + block.labels.len() {
+                let of = |table: &[Vec<f64>; 2]| [0, 1].map(|way| table[way][rank] * factors[way]);
+                let (above, below) = (of(&self.above), of(&self.below));
+                let (block, gain) = (block.start as u32, self.gains[rank]);
+                let doc = ranking.docs()[rank] as usize;
+                self.docs[doc] = SwapDoc { block, gain, above, below };
+            }
+        }
     }
 
-    /// Fills the tables for documents without ties; `gains` are by rank.
-    fn fill(&self, limits: RankLimits, gains: &[f32], columns: &mut PairColumns<'_>);
-
-    /// Fills the tables with expectations over the orders of the tied `blocks`.
-    fn expect(
-        &self,
-        limits: RankLimits,
-        gains: &[f32],
-        _blocks: &[Range<usize>],
-        columns: &mut PairColumns<'_>,
-    ) {
-        self.fill(limits, gains, columns);
+    fn delta(&self, a: usize, b: usize) -> f64 {
+        let (a, b) = (&self.docs[a], &self.docs[b]);
+        if a.block == b.block || a.gain == b.gain {
+            return 0.0;
+        }
+        let (upper, lower) = if a.block < b.block { (a, b) } else { (b, a) };
+        let way = usize::from(upper.gain < lower.gain);
+        // + 0.0: a delta of 0 has no sign.
+        upper.above[way] - lower.below[way] + 0.0
     }
 }
 

@@ -1,8 +1,8 @@
 //! A metric with its labels checked and its scales fixed, and its value for one ranking.
 
-use super::definition::{LabelUse, MetricDefinition, Normaliser};
+use super::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser};
 use super::discounts::Discounts;
-use super::gains::{Gains, LabelFacts, Satisfaction};
+use super::gains::{Gains, LabelFacts};
 use super::ranking::Ranking;
 use super::registry::{err, pairwise};
 use super::{Empty, Metric};
@@ -13,10 +13,12 @@ use crate::error::Result;
 pub(crate) struct PreparedMetric {
     pub(crate) metric: Metric,
     pub(crate) gains: Gains,
-    label_use: LabelUse,
+    /// How the metric reads labels.
+    pub(crate) facts: MetricFacts,
+    /// What gains are divided by to be probabilities of satisfaction.
+    top: Option<f64>,
     /// For a mean over cuts: the metric at each.
     single_cuts: Vec<PreparedMetric>,
-    satisfaction: Option<Satisfaction>,
 }
 
 /// Buffers and tables for one thread.
@@ -32,27 +34,22 @@ impl PreparedMetric {
     pub(crate) fn new(metric: &Metric, labels: &[f32], facts: LabelFacts) -> Result<Self> {
         let convention = metric.convention();
         let gains = Gains::new(&convention.gain);
-        let label_use = metric.definition().label_use();
-        if matches!(label_use, LabelUse::Gain | LabelUse::Satisfaction) {
+        let facts_of_metric = metric.definition().facts();
+        let mut top = None;
+        if matches!(facts_of_metric.label_use, LabelUse::Gain | LabelUse::Satisfaction) {
             gains.check(&convention.gain, labels, facts)?;
         }
-        let satisfaction = match label_use {
-            LabelUse::Satisfaction => Some(Satisfaction::new(convention, &gains, labels, facts)?),
-            _ => None,
-        };
+        if facts_of_metric.label_use == LabelUse::Satisfaction {
+            top = Some(gains.top(convention, labels, facts)?);
+        }
         let single_cuts = metric.single_cuts().map(|metric| Self::new(&metric, labels, facts));
         let single_cuts = single_cuts.collect::<Result<_>>()?;
-        Ok(Self { metric: metric.clone(), gains, label_use, single_cuts, satisfaction })
+        Ok(Self { metric: metric.clone(), gains, facts: facts_of_metric, top, single_cuts })
     }
 
     /// The definition of the metric.
     pub(crate) fn definition(&self) -> &dyn MetricDefinition {
         self.metric.definition()
-    }
-
-    /// How the metric reads labels.
-    pub(crate) fn label_use(&self) -> LabelUse {
-        self.label_use
     }
 
     /// Whether queries of one label are left out.
@@ -70,14 +67,17 @@ impl PreparedMetric {
         self.metric.convention().relevant_from
     }
 
-    /// The probability that a document with this label satisfies the user (ERR).
+    /// The probability that a document with this label satisfies the user (ERR): `gain(label) /
+    /// (gain(max_label) + 1)`, which is `(2^l - 1) / 2^lmax` for the gain 2^l - 1, and below 1 for every gain.
     pub(crate) fn satisfaction(&self, label: f32) -> f64 {
-        self.satisfaction.map_or(0.0, |s| s.of(self.gains.of(label)))
+        // Rounding alone could make it 1, for linear gains above 2^53; the deltas divide by its complement.
+        let below_one = |top: f64| (self.gains.of(label) / top).min(1.0 - f64::EPSILON / 2.0);
+        self.top.map_or(0.0, below_one)
     }
 
     /// What a document adds at a rank of discount 1, in a sum of gains times discounts.
     pub(crate) fn gain(&self, label: f32) -> f64 {
-        match self.label_use {
+        match self.facts.label_use {
             LabelUse::Gain | LabelUse::Satisfaction => self.gains.of(label),
             _ => f64::from(u8::from(label >= self.relevant_from())),
         }
@@ -97,7 +97,7 @@ impl PreparedMetric {
         if self.skips_one_label() && ranking.levels().len() < 2 {
             return None;
         }
-        let normaliser = self.definition().normaliser();
+        let MetricFacts { normaliser, label_use, .. } = self.facts;
         let relevant = || ranking.num_at_least(self.relevant_from()) as f64;
         let divisor = match normaliser {
             Normaliser::Ideal => self.definition().ideal(self, ranking, scratch),
@@ -105,7 +105,7 @@ impl PreparedMetric {
             Normaliser::Ranks => self.metric.cut().unwrap_or(ranking.retrieved()).max(1) as f64,
             Normaliser::One => 1.0,
         };
-        let found = match (normaliser, self.label_use) {
+        let found = match (normaliser, label_use) {
             (Normaliser::Ideal, _) | (_, LabelUse::Order) => divisor,
             (_, LabelUse::Relevance) => relevant(),
             (_, LabelUse::Gain | LabelUse::Satisfaction) => {
@@ -135,7 +135,7 @@ impl PreparedMetric {
     /// not count.
     pub(crate) fn upper_bound(&self, labels: &[f32]) -> f64 {
         let differ = || labels.iter().any(|label| *label != labels[0]);
-        let can_be_found = match self.label_use {
+        let can_be_found = match self.facts.label_use {
             LabelUse::Order => differ(),
             _ if self.skips_one_label() && !differ() => false,
             _ => labels.iter().any(|&label| self.gain(label) > 0.0),

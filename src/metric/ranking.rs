@@ -39,6 +39,15 @@ pub(crate) struct ScoreBlock<'a> {
     pub(crate) labels: &'a [f32],
 }
 
+impl ScoreBlock<'_> {
+    /// The part of a table by rank that belongs to its ranks.
+    #[inline]
+    pub(crate) fn part<'t>(&self, by_rank: &'t [f64]) -> &'t [f64] {
+        let end = (self.start + self.labels.len()).min(by_rank.len());
+        by_rank.get(self.start..end).unwrap_or_default()
+    }
+}
+
 /// One query's labels in the order of its scores; reused from query to query.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ranking {
@@ -192,7 +201,7 @@ impl Ranking {
             let short = score as f32;
             exact &= f64::from(short) == score;
             if score > f64::NEG_INFINITY {
-                let high = falling32(short);
+                let high = falling(short);
                 self.narrow.push(u64::from(high) << 32 | u64::from(low(doc as u32, label)));
             }
         }
@@ -250,8 +259,9 @@ fn label_bits(label: f32) -> u32 {
     (label + 0.0).to_bits()
 }
 
-/// Bits that rise as the score falls.
-fn falling32(score: f32) -> u32 {
+/// Bits that rise as the score falls; -0.0 comes after 0.0.
+#[inline]
+pub(crate) fn falling(score: f32) -> u32 {
     let bits = score.to_bits();
     !(bits ^ ((bits.cast_signed() >> 31).cast_unsigned() | 1 << 31))
 }

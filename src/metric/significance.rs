@@ -9,7 +9,7 @@
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::metric::mean::{WeightedValues, mean_of};
+use crate::metric::mean::{mean_of, sorted_by_content};
 use crate::random;
 use rayon::prelude::*;
 use statrs::function::beta::checked_beta_reg;
@@ -92,7 +92,7 @@ pub fn bootstrap(
             .expected("a number between 0 and 1"));
     }
     resampling.check()?;
-    let counted = WeightedValues::new(values, weights)?.0;
+    let counted = sorted_by_content(values, weights)?;
     if counted.is_empty() {
         return Ok(ConfidenceInterval { low: f64::NAN, high: f64::NAN });
     }

@@ -53,5 +53,6 @@ mod params;
 mod trainer;
 
 pub use loss::NetLoss;
+pub(crate) use params::FACTOR;
 pub use params::{Inputs, Optimiser, Params, RestartFrom, Restarts, Schedule};
 pub use trainer::{NetLearner, NetPlan, NetTrainer};

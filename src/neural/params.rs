@@ -75,7 +75,8 @@ impl Params {
     /// An error that names the first option out of its range.
     pub fn check(&self) -> Result<()> {
         if self.hidden.len() > MOST_LAYERS {
-            return Err(wrong("hidden", self.hidden.len())
+            return Err(Error::param("hidden", "hidden is out of range")
+                .got(self.hidden.len())
                 .expected(format!("at most {MOST_LAYERS} hidden layers")));
         }
         let units = self.hidden.iter().find(|&&units| units == 0 || units > MOST_UNITS);
@@ -88,9 +89,8 @@ impl Params {
     }
 }
 
-fn wrong(name: &'static str, got: impl std::fmt::Display) -> Error {
-    Error::param(name, format!("{name} is out of range")).got(got)
-}
+/// The range of `restart_factor`.
+pub(crate) const FACTOR: ParamRange = ParamRange::above(0.0).to(1.0);
 
 /// How often early stopping begins again before it ends the training of a net.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -122,9 +122,6 @@ impl Default for Restarts {
 impl Restarts {
     /// An error that names the factor if it is out of its range.
     pub(super) fn check(&self) -> Result<()> {
-        if self.factor > 0.0 && self.factor <= 1.0 {
-            return Ok(());
-        }
-        Err(wrong("restart_factor", self.factor).expected("above 0, at most 1"))
+        FACTOR.check("restart_factor", &self.factor)
     }
 }

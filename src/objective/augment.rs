@@ -9,7 +9,8 @@
 //! copied: the docs of a copy follow from `hash(seed, copy, content of the doc)`, so that neither the order
 //! of rows nor threads matter, and are selected anew each round.
 
-use super::tasks::Query;
+use super::GradientCall;
+use super::tasks::{Query, for_each_query};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::{Queries, random};
@@ -89,26 +90,31 @@ impl Augment {
     }
 }
 
-/// Computes a query, and adds its copies if there are some.
-pub(super) fn with_copies<A>(
-    augment: Option<Augment>,
-    seed: u64,
-    one: impl Fn(&mut A, Query<'_>, &mut [Gradient]) -> Result<()> + Sync + Send,
-) -> impl Fn(&mut (A, Copied), Query<'_>, &mut [Gradient]) -> Result<()> + Sync + Send {
-    move |(arena, copied), query, gradients| {
-        one(arena, query, gradients)?;
+/// Runs `one` for each query, and adds its copies if there are some, which are drawn by the seed. `cost` is
+/// that of a query without.
+pub(super) fn for_each_query_and_copy<B: Default + Send>(
+    (augment, seed): (Option<Augment>, u64),
+    call: GradientCall<'_>,
+    gradients: &mut [Gradient],
+    cost_of_one: impl Fn(usize) -> u64,
+    one: impl Fn(&mut B, Query<'_>, &mut [Gradient]) -> Result<()> + Sync + Send,
+) -> Result<()> {
+    let cost = |docs| cost(augment, docs, &cost_of_one);
+    let all = |(buffers, copied): &mut (B, Copied), query: Query<'_>, gradients: &mut [_]| {
+        one(buffers, query, gradients)?;
         let Some(augment) = augment else { return Ok(()) };
         copied.start(gradients);
         for copy in 0..augment.copies {
             copied.choose(augment, (seed, copy), query.doc_hash);
-            copied.add(query, |copy, gradients| one(arena, copy, gradients))?;
+            copied.add(query, |copy, gradients| one(buffers, copy, gradients))?;
         }
         copied.finish(query, gradients)
-    }
+    };
+    for_each_query(call, gradients, cost, all)
 }
 
 /// The cost of a query with its copies; `cost` is that of a query without.
-pub(super) fn cost(augment: Option<Augment>, docs: usize, cost: impl Fn(usize) -> u64) -> u64 {
+fn cost(augment: Option<Augment>, docs: usize, cost: impl Fn(usize) -> u64) -> u64 {
     let copies = augment.map_or(0, |augment| {
         let kept = cost((docs as f64 * augment.fraction) as usize);
         (kept + 8 * docs as u64) * augment.copies as u64
@@ -118,7 +124,7 @@ pub(super) fn cost(augment: Option<Augment>, docs: usize, cost: impl Fn(usize) -
 
 /// A copy of a query, in buffers that a thread keeps.
 #[derive(Debug, Default)]
-pub(super) struct Copied {
+struct Copied {
     /// The random draw of each doc of the query, and a copy of them to select from.
     keys: Vec<u64>,
     selected: Vec<u64>,
@@ -188,13 +194,7 @@ impl Copied {
 
     /// Writes the sums.
     fn finish(&self, query: Query<'_>, gradients: &mut [Gradient]) -> Result<()> {
-        for (gradient, [grad, hess]) in gradients.iter_mut().zip(&self.sums) {
-            *gradient = Gradient { grad: *grad as f32, hess: *hess as f32 };
-            if !(gradient.grad.is_finite() && gradient.hess.is_finite()) {
-                return Err(query.not_finite(*gradient));
-            }
-        }
-        Ok(())
+        Query { weight: 1.0, row_weight: None, ..query }.write(&self.sums, [1.0; 2], gradients)
     }
 }
 

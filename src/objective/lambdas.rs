@@ -3,27 +3,66 @@
 //! The best score of a query is subtracted from its scores, which are then rounded to 32 bits; docs whose
 //! scores are then equal are tied. Sums over pairs have 32 bits and an order given by ranks alone.
 
-use super::augment::{self, Copied, with_copies};
-use super::kernel::{Column, GAP, Kernels, Pairs, SIGN, TWO, WIDE, WIDEST};
+use super::augment::for_each_query_and_copy;
+use super::kernel::{self, Column, GAP, Pairs, SIGN, TWO, WIDE, WIDEST};
 use super::options::{LambdaOptions, PairNormaliser, QueryNormaliser, TiedPairs};
 use super::pair_gains::{PairGains, PairLabels};
-use super::pair_weights::{PairTables, RankDiscounts, WeightRule};
+use super::pair_weights::{PairTables, RankDiscounts};
 use super::ranks::RankedDocs;
-use super::tasks::{GradientCall, Query, for_each_query};
-use super::tied_pairs;
+use super::tasks::Query;
+use super::{GradientCall, Objective, tied_pairs};
 use crate::error::Result;
 use crate::gradient::Gradient;
-use crate::metric::{LabelFacts, PreparedMetric, SwapDelta};
+use crate::metric::{LabelFacts, PairWeights, PreparedMetric, SwapDelta, place_in_query};
 use crate::random;
+use crate::simd::Level;
 
 /// Separates these random draws from others with the same seed.
 const PURPOSE: u64 = u64::from_le_bytes(*b"rrlambda");
 
+/// A loss of the pairs of documents, `WEIGHTED` by a metric or all alike.
+#[derive(Debug, Clone)]
+pub struct PairLoss<const WEIGHTED: bool> {
+    options: LambdaOptions,
+    level: Level,
+}
+
+impl<const WEIGHTED: bool> PairLoss<WEIGHTED> {
+    /// The objective, if the options are in range.
+    pub fn new(options: LambdaOptions) -> Result<Self> {
+        options.check()?;
+        Ok(Self { options, level: Level::best() })
+    }
+
+    /// With the kernels of a level that may not be the best; the gradients are the same bits.
+    #[must_use]
+    pub fn at_level(self, level: Level) -> Self {
+        Self { level, ..self }
+    }
+}
+
+impl<const WEIGHTED: bool> Objective for PairLoss<WEIGHTED> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        let metric = &self.options.metric;
+        let rule = if WEIGHTED { metric.pair_weights() } else { PairWeights::Equal };
+        self::gradients(&self.options, rule, self.level, call, gradients)
+    }
+
+    fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
+        let metric = self.options.metric.with_largest_label(max_label).ok()?;
+        Some(Box::new(Self { options: LambdaOptions { metric, ..self.options.clone() }, ..*self }))
+    }
+
+    fn needs_pairs(&self) -> bool {
+        true
+    }
+}
+
 /// What all queries of a call share.
 struct LambdaTask<'a> {
     options: &'a LambdaOptions,
-    kernels: Kernels,
-    rule: WeightRule<'a>,
+    level: Level,
+    rule: PairWeights,
     labels: PairLabels<'a>,
     swap: Option<SwapDelta>,
     ranks: &'a RankDiscounts,
@@ -31,26 +70,24 @@ struct LambdaTask<'a> {
     drawn: bool,
 }
 
-/// The gradients of all docs; pairs weigh the same if `rule` is [`WeightRule::Equal`].
-pub(super) fn gradients(
+/// The gradients of all docs.
+fn gradients(
     options: &LambdaOptions,
-    rule: WeightRule<'_>,
-    kernels: Kernels,
+    rule: PairWeights,
+    level: Level,
     call: GradientCall<'_>,
     gradients: &mut [Gradient],
 ) -> Result<()> {
     let target = call.target;
-    let place = |error: crate::Error| match error.fault().and_then(|fault| fault.place.row) {
-        Some(row) if row < target.queries.num_docs() => error.query(target.queries.of_doc(row)),
-        _ => error,
-    };
+    call.check(gradients)?;
+    let place = |error| place_in_query(error, |row| target.queries.of_doc(row));
     let facts = LabelFacts::scan(target.labels).map_err(place)?;
     let metric = match rule {
-        WeightRule::Equal => None,
+        PairWeights::Equal => None,
         _ => Some(PreparedMetric::new(&options.metric, target.labels, facts).map_err(place)?),
     };
     let swap = match rule {
-        WeightRule::SwapDeltas => Some(options.metric.swap_delta(target.labels)?),
+        PairWeights::SwapDeltas => Some(options.metric.swap_delta(target.labels)?),
         _ => None,
     };
     let longest = target.queries.ranges().map(|docs| docs.len()).max().unwrap_or_default();
@@ -58,19 +95,15 @@ pub(super) fn gradients(
     let drawn = options.noise.is_some() || options.ties == TiedPairs::Drawn || !rule.expects_ties();
     let copies = options.noise.map_or(1, |noise| noise.copies) as u64;
     let depth = ranks.limits.depth;
-    let augment = options.augment;
-    let alone = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
-    let cost = |docs: usize| augment::cost(augment, docs, alone);
-    let labels = PairLabels::new((metric.as_ref(), rule), &ranks, facts);
-    let task = LambdaTask { options, kernels, rule, labels, swap, ranks: &ranks, drawn };
-    let buffers = || {
-        (LambdaBuffers { swap: task.swap.clone(), ..LambdaBuffers::default() }, Copied::default())
-    };
+    let cost = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
+    // Swap deltas read labels as they are.
+    let metric = metric.as_ref().filter(|_| swap.is_none());
+    let labels = PairLabels { metric, ranks: &ranks, facts };
+    let task = LambdaTask { options, level, rule, labels, swap, ranks: &ranks, drawn };
     let one = |buffers: &mut LambdaBuffers, query: Query<'_>, gradients: &mut [Gradient]| {
         buffers.gradients(&task, query, gradients)
     };
-    let one = with_copies(augment, options.seed, one);
-    for_each_query(call, gradients, cost, buffers, one)
+    for_each_query_and_copy((options.augment, options.seed), call, gradients, cost, one)
 }
 
 /// The buffers of a thread. Columns are by doc or by rank.
@@ -90,7 +123,7 @@ struct LambdaBuffers {
     sums: Vec<[f32; 2]>,
     /// The sum of the magnitudes of all lambdas.
     total: f64,
-    /// For [`WeightRule::SwapDeltas`]: scores by rank and a row of deltas.
+    /// For [`PairWeights::SwapDeltas`]: scores by rank and a row of deltas.
     rank_scores: Vec<f64>,
     deltas: Vec<f64>,
 }
@@ -137,15 +170,15 @@ impl LambdaBuffers {
     /// Reads the scores; returns which variant of the pair loop to run.
     fn shape(&mut self, task: &LambdaTask<'_>, query: Query<'_>) -> Result<usize> {
         self.clean.reserve(query.scores.len());
-        let (worst, all_finite) = task.kernels.shift(query.scores, &mut self.clean);
+        let (worst, all_finite) = kernel::shift(task.level, query.scores, &mut self.clean);
         if !all_finite {
             query.check_scores()?;
         }
         let sigma = task.options.sigma as f32;
         let mut shape = match task.rule {
-            WeightRule::Equal | WeightRule::SwapDeltas => SIGN,
-            WeightRule::Tables(tables) if tables.has_two_directions() => TWO,
-            WeightRule::Tables(_) | WeightRule::Discounts => 0,
+            PairWeights::Equal | PairWeights::SwapDeltas => SIGN,
+            PairWeights::Tables(tables) if tables.two_directions => TWO,
+            PairWeights::Tables(_) | PairWeights::Discounts => 0,
         };
         if task.options.pair_normaliser == PairNormaliser::ScoreGap && worst < 0.0 {
             shape |= GAP;
@@ -155,7 +188,7 @@ impl LambdaBuffers {
             self.exp.reset(query.scores.len(), 1.0);
             shape |= WIDE;
         } else {
-            task.kernels.exps(sigma, &self.clean, &mut self.exp);
+            kernel::exps(task.level, sigma, &self.clean, &mut self.exp);
         }
         Ok(shape)
     }
@@ -169,10 +202,10 @@ impl LambdaBuffers {
             self.perturbed.reset_tail(num_docs, f32::NEG_INFINITY);
             let docs = (query.doc_hash, &self.clean[..num_docs]);
             let noise = (noise.scale as f32, stream);
-            task.kernels.perturb(noise, docs, &mut self.perturbed[..num_docs]);
+            kernel::perturb(task.level, noise, docs, &mut self.perturbed[..num_docs]);
             scores = &self.perturbed;
         }
-        self.order.rank(task.kernels, scores, num_docs);
+        self.order.rank(task.level, scores, num_docs);
         if task.drawn {
             let draw = |doc: u32| random::draw_in(stream, query.doc_hash[doc as usize]);
             self.order.order_by_draw(&self.gains.gain, draw);
@@ -196,10 +229,10 @@ impl LambdaBuffers {
             let doc = doc as usize;
             (*score, *exp, *gain) = (from.0[doc], from.1[doc], from.2[doc]);
         }
-        if task.drawn {
-            self.tables.fill(task.rule, task.ranks, &gain[..num_docs]);
-        } else {
-            self.tables.expect(task.rule, task.ranks, (&gain[..num_docs], &self.order.blocks));
+        let blocks = if task.drawn { &[] } else { &self.order.blocks[..] };
+        self.tables.fill(task.rule, task.ranks, &gain[..num_docs], blocks);
+        if self.swap.is_none() {
+            self.swap.clone_from(&task.swap);
         }
         if let Some(swap) = &mut self.swap {
             self.rank_scores.clear();
@@ -264,7 +297,7 @@ impl LambdaBuffers {
             grad,
             hess,
         };
-        self.total += f64::from(task.kernels.pairs(shape, &mut pairs));
+        self.total += f64::from(kernel::pairs(task.level, shape, &mut pairs));
     }
 
     /// Adds the sums by rank to those by doc; docs that are alike share theirs.

@@ -63,6 +63,7 @@ use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::{Interrupt, Queries};
 use std::fmt::Debug;
+use std::ops::Range;
 
 /// The labels, weights and queries that a loss reads, in the dataset's order of docs.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +80,17 @@ pub struct Target<'a> {
     pub doc_hash: &'a [u64],
 }
 
+impl<'a> Target<'a> {
+    /// The weight of each doc: its query's times its own.
+    pub(crate) fn weights(self) -> impl Iterator<Item = f64> + 'a {
+        let of_query = move |(query, docs): (usize, Range<usize>)| {
+            let weight = self.query_weight.map_or(1.0, |weights| weights[query]);
+            docs.map(move |doc| weight * self.row_weight.map_or(1.0, |weights| weights[doc]))
+        };
+        self.queries.ranges().enumerate().flat_map(of_query)
+    }
+}
+
 /// The round and the current scores of training.
 #[derive(Debug, Clone, Copy)]
 pub struct State<'a> {
@@ -88,6 +100,17 @@ pub struct State<'a> {
     pub scores: &'a [f64],
 }
 
+/// What a loss is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct GradientCall<'a> {
+    /// The labels, weights and queries.
+    pub target: &'a Target<'a>,
+    /// The round and the scores.
+    pub state: State<'a>,
+    /// Ends the work.
+    pub interrupt: &'a Interrupt,
+}
+
 /// A loss with its gradients.
 ///
 /// Gradients depend on the state and the target alone: never on threads or row order.
@@ -95,13 +118,18 @@ pub trait Objective: Send + Sync + Debug {
     /// The gradient of each doc at the given scores.
     ///
     /// Runs on the current rayon pool. A score or gradient that is not finite is an error.
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()>;
+
+    /// [`compute`](Self::compute) with the parts of a call.
     fn gradients(
         &self,
         target: &Target<'_>,
         state: State<'_>,
         gradients: &mut [Gradient],
         interrupt: &Interrupt,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        self.compute(GradientCall { target, state, interrupt }, gradients)
+    }
 
     /// The constant score that training starts from where no base is given.
     fn start(&self, target: &Target<'_>) -> f64 {
@@ -125,5 +153,7 @@ pub trait Objective: Send + Sync + Debug {
     }
 
     /// Whether a query whose labels are all equal has no gradient at any scores.
-    fn needs_pairs(&self) -> bool;
+    fn needs_pairs(&self) -> bool {
+        false
+    }
 }

@@ -4,7 +4,7 @@ use super::ObjectiveKind;
 use super::augment::Augment;
 use crate::error::{Error, Result};
 use crate::metric::{Metric, Ties};
-use crate::schema::{ParamField, ParamRange, ParamType, choices};
+use crate::schema::{ParamRange, choices};
 
 choices! {
     /// Whether a pair's lambda depends on how far apart its scores are, beyond the sigmoid.
@@ -110,13 +110,13 @@ impl LambdaOptions {
                 .got(self.metric.convention().ties)
                 .expected(Ties::Expected));
         }
-        check("pairs_to", RANK, &self.pairs_to)?;
-        check_sigma(self.sigma)?;
-        check("gap_offset", SCALE, &self.gap_offset)?;
+        RANK.check("pairs_to", &self.pairs_to)?;
+        SCALE.check("sigma", &self.sigma)?;
+        SCALE.check("gap_offset", &self.gap_offset)?;
         self.augment.map_or(Ok(()), Augment::check)?;
         let Some(noise) = self.noise else { return Ok(()) };
-        check("noise_scale", SCALE, &noise.scale)?;
-        check("noise_copies", COPIES, &noise.copies)
+        SCALE.check("noise_scale", &noise.scale)?;
+        COPIES.check("noise_copies", &noise.copies)
     }
 }
 
@@ -126,15 +126,6 @@ pub(crate) const RANK: ParamRange = ParamRange::from(1.0).to(4_294_967_295.0);
 pub(crate) const SCALE: ParamRange = ParamRange::from(1e-6).to(1e6);
 /// The range of the number of orders that a round draws.
 pub(crate) const COPIES: ParamRange = ParamRange::from(1.0).to(64.0);
-
-/// Refuses a sigma out of range.
-pub(super) fn check_sigma(sigma: f64) -> Result<()> {
-    check("sigma", SCALE, &sigma)
-}
-
-fn check<T: ParamType>(name: &'static str, range: ParamRange, value: &T) -> Result<()> {
-    ParamField { name, range: Some(range) }.check(value)
-}
 
 /// An objective by its name, with all options there are.
 #[derive(Debug, Clone, PartialEq)]

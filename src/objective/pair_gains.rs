@@ -1,42 +1,27 @@
 //! The gains of a query's docs over the metric's divisor, for pair weights.
 
 use super::kernel::Column;
-use super::pair_weights::{RankDiscounts, WeightRule};
-use crate::metric::{LabelFacts, LabelUse, Normaliser, PreparedMetric};
+use super::pair_weights::RankDiscounts;
+use crate::metric::{LabelFacts, LabelUse, Normaliser, PreparedMetric, Ranking};
 
-/// Up to this label, whole labels are counted and not sorted.
-const COUNTED_TO: f32 = 31.0;
+/// Whole labels below this one are counted all at once, and their gains are looked up.
+const FEW: usize = 8;
 
 /// How the labels of all queries are read.
 #[derive(Debug)]
 pub(super) struct PairLabels<'a> {
-    metric: Option<&'a PreparedMetric>,
-    ranks: &'a RankDiscounts,
-    /// The largest label, if docs are counted by label.
-    counted_to: Option<usize>,
-}
-
-impl<'a> PairLabels<'a> {
-    pub(super) fn new(
-        (metric, rule): (Option<&'a PreparedMetric>, WeightRule<'_>),
-        ranks: &'a RankDiscounts,
-        facts: LabelFacts,
-    ) -> Self {
-        let counted = facts.whole && facts.max <= COUNTED_TO;
-        Self {
-            metric: metric.filter(|_| !matches!(rule, WeightRule::SwapDeltas)),
-            ranks,
-            counted_to: counted.then_some(facts.max as usize),
-        }
-    }
+    /// Without a metric a label is its own gain.
+    pub(super) metric: Option<&'a PreparedMetric>,
+    pub(super) ranks: &'a RankDiscounts,
+    pub(super) facts: LabelFacts,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct PairGains {
     /// The gain of each doc.
     pub(super) gain: Column<f32>,
-    /// Labels to sort where they cannot be counted.
-    sorted: Vec<f32>,
+    /// Counts other labels.
+    ranking: Ranking,
 }
 
 impl PairGains {
@@ -52,7 +37,7 @@ impl PairGains {
         };
         let from = metric.relevant_from();
         let relevant = || labels.iter().map(|label| u32::from(*label >= from)).sum::<u32>();
-        let divisor = match metric.definition().normaliser() {
+        let divisor = match metric.facts.normaliser {
             Normaliser::Ideal => self.ideal(all, metric, labels),
             Normaliser::Ranks => metric.metric.cut().unwrap_or(labels.len()) as f64,
             Normaliser::RelevantDocs => f64::from(relevant().max(1)),
@@ -60,21 +45,19 @@ impl PairGains {
         };
         let scale = if divisor > 0.0 { divisor.recip() } else { 0.0 };
         let docs = self.gain.iter_mut().zip(labels);
-        match (metric.label_use(), all.counted_to) {
-            (LabelUse::Gain, Some(top)) => {
-                let mut gains = [0.0; COUNTED_TO as usize + 1];
-                for (label, gain) in gains[..=top].iter_mut().enumerate() {
+        match metric.facts.label_use {
+            LabelUse::Gain if all.facts.are_below(FEW) => {
+                let mut gains = [0.0; FEW];
+                for (label, gain) in gains[..=all.facts.max as usize].iter_mut().enumerate() {
                     *gain = (metric.gains.of(label as f32) * scale) as f32;
                 }
-                // The low bits of a small whole number that is added to 2^23 are the number.
-                let at = |label: f32| (label + 8_388_608.0).to_bits() as usize % gains.len();
-                docs.for_each(|(gain, label)| *gain = gains[at(*label)]);
+                docs.for_each(|(gain, label)| *gain = gains[number(*label)]);
             }
-            (LabelUse::Gain, None) => {
+            LabelUse::Gain => {
                 docs.for_each(|(gain, label)| *gain = (metric.gains.of(*label) * scale) as f32);
             }
             // Below 1: the tables divide by the probability that the reader goes on.
-            (LabelUse::Satisfaction, _) => docs.for_each(|(gain, label)| {
+            LabelUse::Satisfaction => docs.for_each(|(gain, label)| {
                 *gain = (metric.satisfaction(*label) as f32).min(1.0f32.next_down());
             }),
             _ => {
@@ -92,39 +75,30 @@ impl PairGains {
             sum += metric.gain(label) * all.ranks.sum(start..start + count);
             start += count;
         };
-        if let Some(top) = all.counted_to {
-            if top < 8 {
-                let counts = count_few(labels);
-                (0..=top).rev().for_each(|level| add(level as f32, counts[level]));
-                return sum;
-            }
-            for level in (0..=top).rev().map(|level| level as f32) {
-                let count = labels.iter().map(|label| u32::from(*label == level)).sum::<u32>();
-                add(level, count as usize);
-            }
-            return sum;
-        }
-        self.sorted.clear();
-        self.sorted.extend_from_slice(labels);
-        self.sorted.sort_unstable_by(|a, b| b.total_cmp(a));
-        for level in self.sorted.chunk_by(|a, b| a == b) {
-            add(level[0], level.len());
+        if all.facts.are_below(FEW) {
+            let counts = count_few(labels);
+            (0..=all.facts.max as usize).rev().for_each(|label| add(label as f32, counts[label]));
+        } else {
+            self.ranking.begin(labels);
+            self.ranking.levels().iter().for_each(|level| add(level.label, level.count));
         }
         sum
     }
 }
 
-/// The docs of each whole label below eight: a byte a label, all in one word.
-fn count_few(labels: &[f32]) -> [usize; 8] {
-    let mut counts = [0; 8];
+/// The number of a whole label below [`FEW`]: the low bits of its sum with 2^23.
+fn number(label: f32) -> usize {
+    (label + 8_388_608.0).to_bits() as usize % FEW
+}
+
+/// The docs of each whole label below [`FEW`]: a byte a label, all in one word.
+fn count_few(labels: &[f32]) -> [usize; FEW] {
+    let mut counts = [0; FEW];
     for few in labels.chunks(255) {
-        // The low bits of a small whole number that is added to 2^23 are the number.
-        let one = |label: &f32| 1u64 << (8 * ((label + 8_388_608.0).to_bits() & 7));
-        let sum: u64 = few.iter().map(one).fold(0, u64::wrapping_add);
-        counts
-            .iter_mut()
-            .zip(sum.to_le_bytes())
-            .for_each(|(count, more)| *count += usize::from(more));
+        let sum = few.iter().map(|&label| 1 << (8 * number(label))).fold(0, u64::wrapping_add);
+        for (count, more) in counts.iter_mut().zip(sum.to_le_bytes()) {
+            *count += usize::from(more);
+        }
     }
     counts
 }

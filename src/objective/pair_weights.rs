@@ -20,42 +20,8 @@
 //! so that the sums over them need no loop over pairs (`tied_pairs.rs`).
 
 use super::kernel::Column;
-use crate::metric::{
-    Metric, PairColumns, PairWeightTables, PairWeights, PreparedMetric, RankLimits,
-};
+use crate::metric::{PairColumns, PairWeights, PreparedMetric, RankLimits, RankedGains};
 use std::ops::Range;
-
-/// How the tables are filled.
-#[derive(Clone, Copy)]
-pub(super) enum WeightRule<'a> {
-    /// From a discount of each rank.
-    Discounts,
-    /// By the metric.
-    Tables(&'a dyn PairWeightTables),
-    /// All pairs weigh the same: there is no metric.
-    Equal,
-    /// From [`crate::SwapDelta`], a row of pairs at a time.
-    SwapDeltas,
-}
-
-impl<'a> WeightRule<'a> {
-    pub(super) fn of(metric: &'a Metric) -> Self {
-        match metric.pair_weights() {
-            PairWeights::Discounts => Self::Discounts,
-            PairWeights::Tables(tables) => Self::Tables(tables),
-            PairWeights::SwapDeltas => Self::SwapDeltas,
-        }
-    }
-
-    /// Whether tied documents count with their expectation, exactly.
-    pub(super) fn expects_ties(self) -> bool {
-        match self {
-            Self::Discounts | Self::Equal => true,
-            Self::Tables(tables) => tables.expects_ties(),
-            Self::SwapDeltas => false,
-        }
-    }
-}
 
 /// What ranks are worth, for all queries of a call.
 #[derive(Debug)]
@@ -103,13 +69,13 @@ impl RankDiscounts {
 
     /// The mean of `d_p - d_q` over the pairs of ranks p < q of a block of at least two, p below
     /// `depth` counting as 0; without a metric, of 1.
-    fn inside(&self, rule: WeightRule<'_>, block: &Range<usize>) -> f64 {
+    fn inside(&self, rule: PairWeights, block: &Range<usize>) -> f64 {
         let pairs = (block.len() * (block.len() - 1) / 2) as f64;
         let uppers = block.start..block.end.min(self.limits.depth);
         let worth = |p: usize| {
             let lower = (block.end - p - 1) as f64;
             match rule {
-                WeightRule::Discounts => self.worth[p] * lower - self.sum(p + 1..block.end),
+                PairWeights::Discounts => self.worth[p] * lower - self.sum(p + 1..block.end),
                 _ => lower,
             }
         };
@@ -134,15 +100,13 @@ pub(super) struct PairTables {
 
 impl PairTables {
     /// Fills the tables by expectation over the blocks of tied docs; `gains` are by rank.
-    pub(super) fn expect(
+    pub(super) fn fill(
         &mut self,
-        rule: WeightRule<'_>,
+        rule: PairWeights,
         ranks: &RankDiscounts,
-        (gains, blocks): (&[f32], &[Range<usize>]),
+        gains: &[f32],
+        blocks: &[Range<usize>],
     ) {
-        if blocks.is_empty() {
-            return self.fill(rule, ranks, gains);
-        }
         self.start(rule, ranks, gains.len());
         for block in blocks {
             let share = ranks.share(block);
@@ -154,15 +118,17 @@ impl PairTables {
         }
         self.inside.clear();
         self.inside.resize(blocks.len(), 0.0);
+        let ranked = RankedGains { limits: ranks.limits, gains, blocks };
         match rule {
-            WeightRule::Tables(tables) => {
-                tables.expect(ranks.limits, gains, blocks, &mut self.columns());
+            PairWeights::Tables(tables) => {
+                let fill = tables.expect.filter(|_| !blocks.is_empty()).unwrap_or(tables.fill);
+                fill(ranked, &mut self.columns());
             }
             _ => self.expect_by_rank(rule, ranks, blocks),
         }
     }
 
-    fn columns(&mut self) -> PairColumns<'_> {
+    fn columns(&mut self) -> PairColumns<'_, f32> {
         let [above, above_wrong] = &mut self.above;
         let [below, below_wrong] = &mut self.below;
         PairColumns {
@@ -176,7 +142,7 @@ impl PairTables {
 
     fn expect_by_rank(
         &mut self,
-        rule: WeightRule<'_>,
+        rule: PairWeights,
         ranks: &RankDiscounts,
         blocks: &[Range<usize>],
     ) {
@@ -184,7 +150,7 @@ impl PairTables {
             let size = block.len() as f64;
             let known = block.end.min(ranks.limits.depth).max(block.start);
             let (above, below) = match rule {
-                WeightRule::Discounts => {
+                PairWeights::Discounts => {
                     (ranks.sum(block.start..known) / size, ranks.sum(block.clone()) / size)
                 }
                 _ => (ranks.share(block), 0.0),
@@ -195,37 +161,29 @@ impl PairTables {
         }
     }
 
-    /// Fills the tables of docs without ties; `gains` are by rank.
-    pub(super) fn fill(&mut self, rule: WeightRule<'_>, ranks: &RankDiscounts, gains: &[f32]) {
-        self.start(rule, ranks, gains.len());
-        if let WeightRule::Tables(tables) = rule {
-            tables.fill(ranks.limits, gains, &mut self.columns());
-        }
-    }
-
     /// What depends on ranks alone, for a query without ties.
-    fn start(&mut self, rule: WeightRule<'_>, ranks: &RankDiscounts, num_docs: usize) {
+    fn start(&mut self, rule: PairWeights, ranks: &RankDiscounts, num_docs: usize) {
         let Self { above: [above, above_wrong], below: [below, below_wrong], .. } = self;
         above_wrong.reserve(num_docs);
         below_wrong.reserve(num_docs);
         match rule {
-            WeightRule::Discounts => {
+            PairWeights::Discounts => {
                 above.reserve(num_docs);
                 below.reserve(num_docs);
                 above[..num_docs].copy_from_slice(&ranks.worth32[..num_docs]);
                 below[..num_docs].copy_from_slice(&ranks.worth32[..num_docs]);
             }
-            WeightRule::Equal => {
+            PairWeights::Equal => {
                 above.reset(num_docs, 1.0);
                 below.reset(num_docs, 0.0);
             }
-            WeightRule::Tables(_) | WeightRule::SwapDeltas => {
+            PairWeights::Tables(_) | PairWeights::SwapDeltas => {
                 for column in [above, above_wrong, below, below_wrong] {
                     column.reset(num_docs, 0.0);
                 }
             }
         }
-        let from_deltas = matches!(rule, WeightRule::SwapDeltas);
+        let from_deltas = matches!(rule, PairWeights::SwapDeltas);
         self.share.reset(num_docs, if from_deltas { -1.0 } else { 1.0 });
         self.lower_from.reserve(num_docs);
         for (from, next) in self.lower_from.iter_mut().zip(1..) {

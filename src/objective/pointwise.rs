@@ -2,8 +2,8 @@
 //!
 //! The loss of a document is multiplied by its query's weight and its own.
 
-use super::Target;
-use super::tasks::{GradientCall, Query, for_each_query};
+use super::tasks::{Query, for_each_query};
+use super::{GradientCall, Target};
 use crate::error::{Error, Result};
 use crate::exact_sum::{ExactSum, WORDS};
 use crate::gradient::Gradient;
@@ -45,24 +45,6 @@ impl RelevanceLabels {
     }
 }
 
-/// The weights of irrelevant and of relevant docs.
-pub(super) fn class_weights(target: &Target<'_>, relevance: RelevanceLabels) -> Vec<u64> {
-    weighted(target, |label| [1.0 - relevance.of(label), relevance.of(label)])
-}
-
-pub(super) fn cross_entropy(
-    call: GradientCall<'_>,
-    gradients: &mut [Gradient],
-    relevance: RelevanceLabels,
-    factors: [f64; 2],
-) -> Result<()> {
-    each_doc(call, gradients, |score, label| {
-        let yes = relevance.of(label) * factors[1];
-        let both = yes + (1.0 - relevance.of(label)) * factors[0];
-        derivatives(score, yes, both)
-    })
-}
-
 /// The derivatives of the cross entropy of a doc, `yes` of whose weight `both` are relevant.
 pub(super) fn derivatives(score: f64, yes: f64, both: f64) -> (f64, f64) {
     // Without cancellation: 1 - p = 1 / (1 + exp(score)).
@@ -75,13 +57,8 @@ pub(super) fn derivatives(score: f64, yes: f64, both: f64) -> (f64, f64) {
 /// Two weighted sums over labels as integers, so that those of several shards can be added exactly.
 pub(super) fn weighted(target: &Target<'_>, of: impl Fn(f32) -> [f64; 2]) -> Vec<u64> {
     let mut sums = [ExactSum::default(), ExactSum::default()];
-    for (number, docs) in target.queries.ranges().enumerate() {
-        let weight = target.query_weight.map_or(1.0, |weights| weights[number]);
-        for doc in docs {
-            let weight = weight * target.row_weight.map_or(1.0, |weights| weights[doc]);
-            let parts = of(target.labels[doc]);
-            sums.iter_mut().zip(parts).for_each(|(sum, part)| sum.add(weight * part));
-        }
+    for (weight, &label) in target.weights().zip(target.labels) {
+        sums.iter_mut().zip(of(label)).for_each(|(sum, part)| sum.add(weight * part));
     }
     sums.map(ExactSum::words).concat()
 }
@@ -111,5 +88,5 @@ pub(super) fn each_doc(
         }
         Ok(())
     };
-    for_each_query(call, gradients, cost, || (), one)
+    for_each_query(call, gradients, cost, one)
 }

@@ -7,12 +7,12 @@
 //!
 //! Cost: O(pairs) a round.
 
-use super::tasks::{GradientCall, Query, for_each_query};
-use super::{Objective, State, Target};
+use super::tasks::{Query, for_each_query};
+use super::{GradientCall, Objective};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use crate::queries::Queries;
+use std::ops::Range;
 
 /// One doc of a query is better than another.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,15 +33,13 @@ pub struct PreferenceNet {
     sigma: f64,
     /// Query by query.
     preferences: Vec<Preference>,
-    /// Where the preferences of each query begin, and the end.
-    offsets: Vec<usize>,
     queries: Queries,
 }
 
 impl PreferenceNet {
     /// The objective for a dataset with these queries. The order of preferences does not matter.
     pub fn new(preferences: &[Preference], queries: &Queries, sigma: f64) -> Result<Self> {
-        super::options::check_sigma(sigma)?;
+        super::SCALE.check("sigma", &sigma)?;
         for (at, preference) in preferences.iter().enumerate() {
             check(at, preference, queries)?;
         }
@@ -51,12 +49,7 @@ impl PreferenceNet {
             let values = values.then(a.weight.total_cmp(&b.weight));
             (a.better, a.worse).cmp(&(b.better, b.worse)).then(values)
         });
-        let mut offsets = Vec::with_capacity(queries.len() + 1);
-        offsets.extend(queries.ranges().map(|docs| {
-            preferences.partition_point(|preference| (preference.better as usize) < docs.start)
-        }));
-        offsets.push(preferences.len());
-        Ok(Self { sigma, preferences, offsets, queries: queries.clone() })
+        Ok(Self { sigma, preferences, queries: queries.clone() })
     }
 
     /// The objective for preferences between the caller's rows; `rows` has that of each doc.
@@ -95,7 +88,7 @@ impl PreferenceNet {
 
     /// The objective for a batch: the queries `numbers`, whose docs are `docs` of the batch.
     pub(crate) fn of_batch(&self, numbers: &[u32], docs: &Queries) -> Self {
-        let (mut preferences, mut offsets) = (Vec::new(), vec![0]);
+        let mut preferences = Vec::new();
         for (&number, docs) in numbers.iter().zip(docs.ranges()) {
             let start = self.queries.range(number as usize).start;
             let moved = |doc: u32| (doc as usize - start + docs.start) as u32;
@@ -103,14 +96,15 @@ impl PreferenceNet {
                 let Preference { better, worse, .. } = *preference;
                 Preference { better: moved(better), worse: moved(worse), ..*preference }
             }));
-            offsets.push(preferences.len());
         }
-        Self { sigma: self.sigma, preferences, offsets, queries: docs.clone() }
+        Self { sigma: self.sigma, preferences, queries: docs.clone() }
     }
 
     /// The preferences of a query.
     pub(crate) fn of_query(&self, query: usize) -> &[Preference] {
-        &self.preferences[self.offsets[query]..self.offsets[query + 1]]
+        let Range { start, end } = self.queries.range(query);
+        let before = |doc| self.preferences.partition_point(|pair| (pair.better as usize) < doc);
+        &self.preferences[before(start)..before(end)]
     }
 
     /// All preferences, query by query.
@@ -153,13 +147,8 @@ fn check(at: usize, preference: &Preference, queries: &Queries) -> Result<()> {
 }
 
 impl Objective for PreferenceNet {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        let target = call.target;
         if target.queries != &self.queries {
             return Err(Error::data("preference.queries", "the preferences are of other queries")
                 .got(format!("{} docs", target.queries.num_docs()))
@@ -169,13 +158,7 @@ impl Objective for PreferenceNet {
             self.query(sums, query, gradients)
         };
         let cost = |docs: usize| 100 * docs as u64;
-        let call = GradientCall { target, state: &state, interrupt };
-        for_each_query(call, gradients, cost, Vec::new, one)
-    }
-
-    /// Labels play no part.
-    fn needs_pairs(&self) -> bool {
-        false
+        for_each_query(call, gradients, cost, one)
     }
 }
 
@@ -203,9 +186,6 @@ impl PreferenceNet {
             sums[a] = [sums[a][0] + grad, sums[a][1] + hess];
             sums[b] = [sums[b][0] - grad, sums[b][1] + hess];
         }
-        for (doc, (gradient, [grad, hess])) in gradients.iter_mut().zip(sums).enumerate() {
-            *gradient = query.gradient(doc, *grad, *hess)?;
-        }
-        Ok(())
+        query.write(sums, [1.0; 2], gradients)
     }
 }

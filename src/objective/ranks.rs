@@ -7,7 +7,9 @@
 //! Short queries are ranked by counting the docs above each doc, sixteen at a time; with AVX-512 by a sorting
 //! network in registers. Long queries are sorted.
 
-use super::kernel::{Column, Kernels, LANES};
+use super::kernel::{self, Column, LANES};
+use crate::metric::falling;
+use crate::simd::Level;
 use std::ops::Range;
 
 /// The longest query that is ranked by counting, which is quadratic.
@@ -37,14 +39,14 @@ pub(super) struct RankedDocs {
 
 impl RankedDocs {
     /// Ranks docs by falling score; `scores` is a column padded with -inf.
-    pub(super) fn rank(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) {
+    pub(super) fn rank(&mut self, level: Level, scores: &[f32], num_docs: usize) {
         self.blocks.clear();
         self.alike.clear();
         let may_tie = match num_docs {
-            SORTED_IN_REGISTERS..=COUNTED if kernels.has_network() => {
-                self.sort_in_registers(kernels, scores, num_docs)
+            SORTED_IN_REGISTERS..=COUNTED if kernel::has_network(level) => {
+                self.sort_in_registers(scores, num_docs)
             }
-            ..=COUNTED => self.count(kernels, scores, num_docs),
+            ..=COUNTED => self.count(level, scores, num_docs),
             _ => {
                 self.sort(&scores[..num_docs]);
                 true
@@ -98,9 +100,9 @@ impl RankedDocs {
     }
 
     /// Orders the docs by counting; whether any are tied.
-    fn count(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) -> bool {
+    fn count(&mut self, level: Level, scores: &[f32], num_docs: usize) -> bool {
         self.above.reserve(num_docs);
-        kernels.above(scores, &mut self.above);
+        kernel::above(level, scores, &mut self.above);
         self.placed.clear();
         self.placed.resize(num_docs, 0);
         self.docs.resize(num_docs, 0);
@@ -117,11 +119,11 @@ impl RankedDocs {
 
     /// Sorts the docs by the network, then corrects the order by the bits that keys do not hold; returns
     /// whether any docs are tied.
-    fn sort_in_registers(&mut self, kernels: Kernels, scores: &[f32], num_docs: usize) -> bool {
+    fn sort_in_registers(&mut self, scores: &[f32], num_docs: usize) -> bool {
         let steps = num_docs.div_ceil(LANES);
         self.coded.reserve(steps.next_power_of_two() * LANES);
         let keys = self.coded.as_chunks_mut::<LANES>().0;
-        kernels.order(&scores[..steps * LANES], keys);
+        kernel::order(&scores[..steps * LANES], keys);
         self.docs.clear();
         let (mut before, mut tied) = (f32::INFINITY, false);
         for (rank, key) in self.coded[..num_docs].iter().enumerate() {
@@ -144,7 +146,8 @@ impl RankedDocs {
 
     fn sort(&mut self, scores: &[f32]) {
         self.keys.clear();
-        self.keys.extend(scores.iter().zip(0u64..).map(|(&score, doc)| falling(score) << 32 | doc));
+        let key = |(&score, doc)| u64::from(falling(score + 0.0)) << 32 | doc;
+        self.keys.extend(scores.iter().zip(0u64..).map(key));
         self.keys.sort_unstable();
         self.docs.clear();
         self.docs.extend(self.keys.iter().map(|&key| key as u32));
@@ -171,17 +174,10 @@ fn falling_gain(gains: &[f32], doc: u32) -> u64 {
     u64::from(!(gains[doc as usize] + 0.0).to_bits())
 }
 
-/// Bits that rise as the score falls; the two zeros are one score.
-fn falling(score: f32) -> u64 {
-    let bits = (score + 0.0).to_bits();
-    u64::from(!(bits ^ ((bits.cast_signed() >> 31).cast_unsigned() | 1 << 31)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random;
-    use crate::simd::Level;
 
     #[test]
     fn counting_equals_sorting_at_every_level() {
@@ -195,10 +191,10 @@ mod tests {
             sorted.sort(&scores[..n as usize]);
             for level in Level::available() {
                 let mut counted = RankedDocs::default();
-                let tied = counted.count(Kernels::new(level), &scores, n as usize);
+                let tied = counted.count(level, &scores, n as usize);
                 assert_eq!(counted.docs, sorted.docs);
                 counted.docs.clear();
-                counted.rank(Kernels::new(level), &scores, n as usize);
+                counted.rank(level, &scores, n as usize);
                 assert_eq!(counted.docs, sorted.docs);
                 assert_eq!(tied, !counted.blocks.is_empty());
             }
@@ -217,7 +213,7 @@ mod tests {
                 }
                 let (mut order, mut sorted) = (RankedDocs::default(), RankedDocs::default());
                 sorted.sort(&scores[..n as usize]);
-                order.rank(Kernels::new(level), &scores, n as usize);
+                order.rank(level, &scores, n as usize);
                 assert_eq!(order.docs, sorted.docs);
                 assert!(!order.blocks.is_empty());
             }
@@ -233,12 +229,12 @@ mod tests {
         let ranges =
             |list: &[Range<usize>]| list.iter().map(|r| (r.start, r.end)).collect::<Vec<_>>();
         let mut order = RankedDocs::default();
-        order.rank(Kernels::new(Level::Portable), &scores, 6);
+        order.rank(Level::Portable, &scores, 6);
         order.order_by_gain(&gains);
         assert_eq!(order.docs, [2, 0, 3, 1, 4, 5]);
         assert_eq!(ranges(&order.blocks), [(0, 2), (2, 5)]);
         assert_eq!(ranges(&order.alike), [(3, 5)]);
-        order.rank(Kernels::new(Level::Portable), &scores, 6);
+        order.rank(Level::Portable, &scores, 6);
         order.order_by_draw(&gains, |doc| [5, 7, 4, 9, 7, 0][doc as usize]);
         assert_eq!(order.docs, [2, 0, 1, 4, 3, 5]);
         assert_eq!(ranges(&order.alike), [(2, 4)]);

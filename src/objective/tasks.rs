@@ -3,26 +3,16 @@
 //! Queries are grouped into tasks of about equal cost. Each query is computed alone, from its own docs, so
 //! the result does not depend on tasks or threads. Of several errors that of the first query is reported.
 
-use super::{State, Target};
+use super::{GradientCall, Target};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// The cost of a task: about a tenth of a millisecond.
 const TASK: u64 = 1 << 17;
 
-/// The arguments of a call for gradients, but for the room to write them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct GradientCall<'a> {
-    pub(super) target: &'a Target<'a>,
-    pub(super) state: &'a State<'a>,
-    pub(super) interrupt: &'a Interrupt,
-}
-
 /// One query of a call.
-
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Query<'a> {
     pub(super) number: usize,
@@ -57,25 +47,22 @@ impl Query<'_> {
         // + 0.0: a gradient of 0 has no sign.
         let gradient =
             Gradient { grad: (grad * weight) as f32 + 0.0, hess: (hess * weight) as f32 + 0.0 };
-        if gradient.grad.is_finite() && gradient.hess.is_finite() {
-            return Ok(gradient);
-        }
-        Err(self.not_finite(gradient))
+        if gradient.is_finite() { Ok(gradient) } else { Err(self.not_finite(gradient)) }
     }
 
     /// The gradients of all docs: sums times factors, weighted and checked.
-    pub(super) fn write(
+    pub(super) fn write<S: Into<f64> + Copy>(
         &self,
-        sums: &[[f32; 2]],
+        sums: &[[S; 2]],
         factors: [f64; 2],
         gradients: &mut [Gradient],
     ) -> Result<()> {
         let mut all_finite = true;
-        let mut put = |gradient: &mut Gradient, [grad, hess]: [f32; 2], weight: f64| {
+        let mut put = |gradient: &mut Gradient, [grad, hess]: [S; 2], weight: f64| {
             // + 0.0: a gradient of 0 has no sign.
-            gradient.grad = (f64::from(grad) * (factors[0] * weight)) as f32 + 0.0;
-            gradient.hess = (f64::from(hess) * (factors[1] * weight)) as f32 + 0.0;
-            all_finite &= gradient.grad.is_finite() & gradient.hess.is_finite();
+            gradient.grad = (grad.into() * (factors[0] * weight)) as f32 + 0.0;
+            gradient.hess = (hess.into() * (factors[1] * weight)) as f32 + 0.0;
+            all_finite &= gradient.is_finite();
         };
         match self.row_weight {
             None => {
@@ -92,8 +79,7 @@ impl Query<'_> {
         if all_finite {
             return Ok(());
         }
-        let finite = |gradient: &&Gradient| gradient.grad.is_finite() && gradient.hess.is_finite();
-        match gradients.iter().find(|gradient| !finite(gradient)) {
+        match gradients.iter().find(|gradient| !gradient.is_finite()) {
             Some(gradient) => Err(self.not_finite(*gradient)),
             None => Ok(()),
         }
@@ -109,65 +95,67 @@ impl Query<'_> {
     }
 }
 
-/// Checks that all arrays are as long as there are docs or queries.
-pub(super) fn check(target: &Target<'_>, state: &State<'_>, gradients: &[Gradient]) -> Result<()> {
-    let docs = target.queries.num_docs();
-    let queries = target.queries.len();
-    for (name, got, expected) in [
-        ("score", state.scores.len(), docs),
-        ("label", target.labels.len(), docs),
-        ("doc_hash", target.doc_hash.len(), docs),
-        ("gradients", gradients.len(), docs),
-        ("row_weight", target.row_weight.map_or(docs, <[f64]>::len), docs),
-        ("query_weight", target.query_weight.map_or(queries, <[f64]>::len), queries),
-    ] {
-        if got != expected {
-            let what = format!("{name} has the wrong length");
-            return Err(Error::data("length", what).got(got).expected(expected));
+impl<'a> GradientCall<'a> {
+    /// Checks that all arrays are as long as there are docs or queries.
+    pub(super) fn check(self, gradients: &[Gradient]) -> Result<()> {
+        let Self { target, state, .. } = self;
+        let docs = target.queries.num_docs();
+        let queries = target.queries.len();
+        for (name, got, expected) in [
+            ("score", state.scores.len(), docs),
+            ("label", target.labels.len(), docs),
+            ("doc_hash", target.doc_hash.len(), docs),
+            ("gradients", gradients.len(), docs),
+            ("row_weight", target.row_weight.map_or(docs, <[f64]>::len), docs),
+            ("query_weight", target.query_weight.map_or(queries, <[f64]>::len), queries),
+        ] {
+            if got != expected {
+                let what = format!("{name} has the wrong length");
+                return Err(Error::data("length", what).got(got).expected(expected));
+            }
+        }
+        Ok(())
+    }
+
+    fn query(self, number: usize) -> Query<'a> {
+        let Self { target, state, .. } = self;
+        let docs = target.queries.range(number);
+        Query {
+            number,
+            round: state.round,
+            scores: &state.scores[docs.clone()],
+            labels: &target.labels[docs.clone()],
+            doc_hash: &target.doc_hash[docs.clone()],
+            weight: target.query_weight.map_or(1.0, |weights| weights[number]),
+            row_weight: target.row_weight.map(|weights| &weights[docs]),
         }
     }
-    Ok(())
 }
 
 /// Runs `one` for each query. `cost` is the cost of a query by its number of docs, in units of about a
-/// nanosecond; `buffers` makes the buffers that a thread keeps from query to query.
-pub(super) fn for_each_query<B: Send>(
+/// nanosecond; `B` are the buffers that a thread keeps from query to query.
+pub(super) fn for_each_query<B: Default + Send>(
     call: GradientCall<'_>,
     gradients: &mut [Gradient],
     cost: impl Fn(usize) -> u64,
-    buffers: impl Fn() -> B + Sync + Send,
     one: impl Fn(&mut B, Query<'_>, &mut [Gradient]) -> Result<()> + Sync + Send,
 ) -> Result<()> {
-    let GradientCall { target, state, interrupt } = call;
-    check(target, state, gradients)?;
-    let tasks = tasks(target, gradients, cost);
+    call.check(gradients)?;
+    let tasks = tasks(call.target, gradients, cost);
     let results: Vec<Result<()>> = tasks
         .into_par_iter()
-        .map_init(buffers, |buffers, QueryTask { queries, mut gradients }| {
-            interrupt.check()?;
+        .map_init(B::default, |buffers, QueryTask { queries, mut gradients }| {
+            call.interrupt.check()?;
             for number in queries {
-                let docs = target.queries.range(number);
+                let docs = call.target.queries.range(number);
                 let (mine, rest) = gradients.split_at_mut(docs.len());
                 gradients = rest;
-                one(buffers, query(target, state, number), mine)?;
+                one(buffers, call.query(number), mine)?;
             }
             Ok(())
         })
         .collect();
     results.into_iter().collect()
-}
-
-fn query<'a>(target: &Target<'a>, state: &State<'a>, number: usize) -> Query<'a> {
-    let docs = target.queries.range(number);
-    Query {
-        number,
-        round: state.round,
-        scores: &state.scores[docs.clone()],
-        labels: &target.labels[docs.clone()],
-        doc_hash: &target.doc_hash[docs.clone()],
-        weight: target.query_weight.map_or(1.0, |weights| weights[number]),
-        row_weight: target.row_weight.map(|weights| &weights[docs]),
-    }
 }
 
 /// Consecutive queries, and room for the gradients of their docs.

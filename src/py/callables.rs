@@ -8,7 +8,7 @@
 use crate::boosting::CustomMetric;
 use crate::data;
 use crate::error::{Error, Result};
-use crate::objective::{Objective, State, Target};
+use crate::objective::{GradientCall, Objective};
 use crate::{Gradient, Interrupt};
 use numpy::{PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
@@ -79,13 +79,8 @@ pub(super) struct FunctionObjective {
 }
 
 impl Objective for FunctionObjective {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        let target = call.target;
         let take = |query: usize, docs: Range<usize>, given: &Bound<'_, PyAny>| {
             let (grad, hess): (PyReadonlyArray1<'_, f64>, PyReadonlyArray1<'_, f64>) =
                 given.extract()?;
@@ -98,19 +93,14 @@ impl Objective for FunctionObjective {
             }
             Ok(())
         };
-        self.function.each_query(&self.dataset, state.scores, interrupt, take)?;
-        let finite = |g: &Gradient| g.grad.is_finite() && g.hess.is_finite();
-        match gradients.iter().position(|gradient| !finite(gradient)) {
+        self.function.each_query(&self.dataset, call.state.scores, call.interrupt, take)?;
+        match gradients.iter().position(|gradient| !gradient.is_finite()) {
             None => Ok(()),
             Some(doc) => {
                 Err(Error::data("gradient", "a gradient is too large for single precision")
                     .row(self.dataset.rows()[doc] as usize))
             }
         }
-    }
-
-    fn needs_pairs(&self) -> bool {
-        false
     }
 }
 

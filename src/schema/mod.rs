@@ -64,6 +64,13 @@ pub struct ParamField {
     pub range: Option<ParamRange>,
 }
 
+impl ParamRange {
+    /// Refuses a number out of range.
+    pub(crate) fn check<T: ParamType>(self, name: &'static str, value: &T) -> Result<()> {
+        ParamField { name, range: Some(self) }.check(value)
+    }
+}
+
 impl ParamField {
     /// Reads a value of that type.
     pub fn read<T: ParamType>(self, value: &ParamValue) -> Result<T> {

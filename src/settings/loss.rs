@@ -13,19 +13,8 @@ use crate::schema::{Foreign, ParamKind, ParamRange, ParamType, ParamValue, choic
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LossName(pub ObjectiveKind);
 
-/// The names of all losses.
-const NAMES: [&str; ObjectiveKind::ALL.len()] = {
-    let mut names = [""; ObjectiveKind::ALL.len()];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = ObjectiveKind::ALL[at].definition().user_name;
-        at += 1;
-    }
-    names
-};
-
 impl ParamType for LossName {
-    const KIND: ParamKind = ParamKind::Choice(&NAMES);
+    const KIND: ParamKind = ParamKind::Choice(&ObjectiveKind::USER_NAMES);
 
     fn read(value: &ParamValue) -> Option<Self> {
         let ParamValue::Text(text) = value else { return None };

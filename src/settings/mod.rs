@@ -10,7 +10,7 @@ mod presets;
 mod rounds;
 mod run;
 
-use crate::boosting::{BoostingParams, Dropout, RefitOptions};
+use crate::boosting::{BoostingParams, Dropout, RATE, ROUNDS, RefitOptions};
 use crate::error::Result;
 use crate::neural::{self, RestartFrom};
 use crate::schema::{Foreign, ParamRange, ParamValue, parameter_groups, parameters};
@@ -67,9 +67,9 @@ parameters! {
     /// `LambdaBoost`: a feature a round.
     pub struct FeatureOptions in "features" {
         /// The most rounds.
-        pub num_rounds: usize = 500, within ParamRange::from(1.0).to(1_048_576.0);
+        pub num_rounds: usize = 500, within ROUNDS;
         /// The share of a coefficient that is added.
-        pub learning_rate: f64 = 0.5, within ParamRange::above(0.0).to(10.0);
+        pub learning_rate: f64 = 0.5, within RATE;
         /// With a validation set: end after so many rounds without a new best value, and keep those up
         /// to the best.
         pub early_stopping: Option<usize> = Some(50),
@@ -118,7 +118,7 @@ parameters! {
         /// is kept.
         pub restart_from: RestartFrom = RestartFrom::Best;
         /// What the learning rate is multiplied by when training begins again.
-        pub restart_factor: f64 = 0.5, within ParamRange::above(0.0).to(1.0);
+        pub restart_factor: f64 = 0.5, within neural::FACTOR;
         /// What is evaluated on the validation set; the first one decides.
         pub metric: Foreign = Foreign(ParamValue::Text("ndcg@10".to_owned())),
             typed "str | Sequence[str]";

@@ -1,10 +1,8 @@
 //! DCG@k = sum over ranks p <= k of gain / log2(1 + p) (Järvelin and Kekäläinen 2002, with the
 //! discount of Burges et al. 2005).
 
-use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
-use crate::metric::discounted_sum;
-use crate::metric::prepared::{MetricScratch, PreparedMetric};
-use crate::metric::ranking::Ranking;
+use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser};
+use crate::metric::prepared::PreparedMetric;
 
 #[derive(Debug)]
 pub(super) struct Dcg;
@@ -15,20 +13,8 @@ pub(super) fn discount(rank: usize) -> f64 {
 }
 
 impl MetricDefinition for Dcg {
-    fn name(&self) -> &'static str {
-        "dcg"
-    }
-
-    fn label_use(&self) -> LabelUse {
-        LabelUse::Gain
-    }
-
-    fn normaliser(&self) -> Normaliser {
-        Normaliser::One
-    }
-
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
-        discounted_sum::sum(metric, ranking, scratch)
+    fn facts(&self) -> MetricFacts {
+        MetricFacts::new("dcg", LabelUse::Gain, Normaliser::One)
     }
 
     fn upper_bound(&self, metric: &PreparedMetric, labels: &[f32]) -> f64 {

@@ -21,26 +21,18 @@
 //! `L_r` the sum of `R_t A_t` over t > r, the pair at i < j weighs `|R_i - R_j|` times
 //! `A_i - w_i L_i - w_i (A_j - L_j - R_j A_j)`, where `w_i = 1 / (1 - R_i)`.
 
-use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
-use crate::metric::pair_weights::{PairColumns, PairWeightTables, RankLimits};
+use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser, PairWeights};
+use crate::metric::pair_weights::{PairColumns, PairWeightTables, RankedGains};
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
-use crate::metric::ranking::{Ranking, ScoreBlock};
+use crate::metric::ranking::Ranking;
 use crate::metric::swap_delta::{SwapQuery, SwapTable};
 
 #[derive(Debug)]
 pub(super) struct ExpectedReciprocalRank;
 
 impl MetricDefinition for ExpectedReciprocalRank {
-    fn name(&self) -> &'static str {
-        "err"
-    }
-
-    fn label_use(&self) -> LabelUse {
-        LabelUse::Satisfaction
-    }
-
-    fn normaliser(&self) -> Normaliser {
-        Normaliser::One
+    fn facts(&self) -> MetricFacts {
+        MetricFacts::new("err", LabelUse::Satisfaction, Normaliser::One)
     }
 
     fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
@@ -54,8 +46,8 @@ impl MetricDefinition for ExpectedReciprocalRank {
         Box::new(StopSwaps::default())
     }
 
-    fn pair_weights(&self) -> PairWeights<'_> {
-        PairWeights::Tables(self)
+    fn pair_weights(&self) -> PairWeights {
+        PairWeights::Tables(&TABLES)
     }
 }
 
@@ -158,12 +150,6 @@ impl TiedProducts {
     }
 }
 
-/// 1/rank of the block's ranks within the cut.
-fn inside<'a>(block: ScoreBlock<'_>, reciprocal: &'a [f64], cut: usize) -> &'a [f64] {
-    let end = (block.start + block.labels.len()).min(cut);
-    reciprocal.get(block.start..end).unwrap_or_default()
-}
-
 /// The expected ERR of the ranked docs; `stops` is R of a label.
 fn err(
     ranking: &Ranking,
@@ -181,7 +167,7 @@ fn err(
             continue;
         }
         let qs = block.labels.iter().map(|&label| 1.0 - stops(label)).filter(|q| *q < 1.0);
-        sum += reach * tied.value(qs.clone(), block.labels.len(), inside(block, reciprocal, cut));
+        sum += reach * tied.value(qs.clone(), block.labels.len(), block.part(reciprocal));
         reach *= qs.product::<f64>();
     }
     sum
@@ -190,12 +176,10 @@ fn err(
 /// Deltas of ERR.
 #[derive(Debug, Clone, Default)]
 struct StopSwaps {
-    /// Per doc: its block, its q, and the number of its (block, label) in `slopes`.
+    /// Per doc: its block, its q, and dT/dq.
     block: Vec<u32>,
     q: Vec<f64>,
-    slot: Vec<u32>,
-    /// dT/dq per block and distinct label.
-    slopes: Vec<f64>,
+    slope: Vec<f64>,
     /// Per block: the probability to reach it, its T, and the sum of what it and later blocks add.
     reach: Vec<f64>,
     value: Vec<f64>,
@@ -210,18 +194,15 @@ impl SwapTable for StopSwaps {
         let docs = ranking.docs();
         let cut = metric.cut().min(ranking.retrieved());
         let reciprocal = scratch.discounts.reciprocal(cut);
-        for table in [&mut self.slopes, &mut self.reach, &mut self.value, &mut self.later] {
+        for table in [&mut self.reach, &mut self.value, &mut self.later] {
             table.clear();
         }
-        self.block.clear();
         self.block.resize(docs.len(), 0);
-        self.slot.clear();
-        self.slot.resize(docs.len(), 0);
-        self.q.clear();
         self.q.resize(docs.len(), 1.0);
+        self.slope.resize(docs.len(), 0.0);
         let mut reach = 1.0;
         for (number, block) in ranking.all_blocks().enumerate() {
-            let inside = inside(block, reciprocal, cut);
+            let inside = block.part(reciprocal);
             let qs = block.labels.iter().map(|&label| 1.0 - stops(label));
             self.reach.push(reach);
             reach *= qs.clone().product::<f64>();
@@ -236,10 +217,9 @@ impl SwapTable for StopSwaps {
                 let slope = self.tied.slope(others.map(|(_, q)| q), size, inside);
                 for &doc in &docs[block.start + at..][..run.len()] {
                     self.block[doc as usize] = number as u32;
-                    self.slot[doc as usize] = self.slopes.len() as u32;
+                    self.slope[doc as usize] = slope;
                     self.q[doc as usize] = 1.0 - stops(run[0]);
                 }
-                self.slopes.push(slope);
                 at += run.len();
             }
         }
@@ -257,34 +237,32 @@ impl SwapTable for StopSwaps {
             return 0.0;
         }
         let ratio = qb / qa;
-        let above = self.reach[i] * self.slopes[self.slot[a] as usize] * (qb - qa);
+        let above = self.reach[i] * self.slope[a] * (qb - qa);
         let between = (ratio - 1.0) * (self.later[i + 1] - self.later[j]);
-        let new = self.value[j] + self.slopes[self.slot[b] as usize] * (qa - qb);
+        let new = self.value[j] + self.slope[b] * (qa - qb);
         above + between + self.reach[j] * (ratio * new - self.value[j])
     }
 }
 
-impl PairWeightTables for ExpectedReciprocalRank {
-    fn has_two_directions(&self) -> bool {
-        false
-    }
+const TABLES: PairWeightTables = PairWeightTables { two_directions: false, fill, expect: None };
 
-    fn fill(&self, limits: RankLimits, gains: &[f32], columns: &mut PairColumns<'_>) {
-        let mut reach = 1.0;
-        for (rank, &stops) in gains.iter().enumerate().take(limits.cut) {
-            let arrives = reach / (rank + 1) as f64;
-            columns.set(0, rank, arrives);
-            reach *= 1.0 - f64::from(stops);
-        }
-        let mut later = 0.0;
-        for (rank, &stops) in gains.iter().enumerate().rev() {
-            let stops = f64::from(stops);
-            let arrives = f64::from(columns.above[0][rank]);
-            let share = (1.0 - stops).recip();
-            columns.above[0][rank] = (arrives - later * share) as f32;
-            later += stops * arrives;
-            columns.below[0][rank] = (arrives - later) as f32;
-            columns.share[rank] = share as f32;
-        }
+/// The pair weights of documents in a given order.
+fn fill(ranked: RankedGains<'_>, columns: &mut PairColumns<'_, f32>) {
+    let RankedGains { limits, gains, .. } = ranked;
+    let mut reach = 1.0;
+    for (rank, &stops) in gains.iter().enumerate().take(limits.cut) {
+        let arrives = reach / (rank + 1) as f64;
+        columns.set(0, rank, arrives);
+        reach *= 1.0 - f64::from(stops);
+    }
+    let mut later = 0.0;
+    for (rank, &stops) in gains.iter().enumerate().rev() {
+        let stops = f64::from(stops);
+        let arrives = f64::from(columns.above[0][rank]);
+        let share = (1.0 - stops).recip();
+        columns.above[0][rank] = (arrives - later * share) as f32;
+        later += stops * arrives;
+        columns.below[0][rank] = (arrives - later) as f32;
+        columns.share[rank] = share as f32;
     }
 }

@@ -6,9 +6,6 @@
 //! hold (p-1)(r-1)/(m-1) relevant ones on average. With H the sum of 1/(s+p) and G that of (p-1)/(s+p)
 //! over ranks within the cut, the block adds `r/m ((c+1) H + (r-1)/(m-1) G)`.
 //!
-//! Swap deltas: an exchange of a relevant with an irrelevant document changes `r` of two blocks and `c`
-//! of those between. O(n) to prepare, O(1) a pair.
-//!
 //! Pair weights without ties: moving a relevant document from rank i down to j takes `C_i / i` away,
 //! gives `C_j / j` and takes one from the relevant documents counted at each one between. So with `C_r`
 //! the relevant documents to rank r and `T_r` the sum of `1/t` over relevant documents at t > r, the
@@ -18,186 +15,92 @@
 //! Pair weights with ties: of a block of m documents, one (or both of a pair inside it) is watched; the
 //! relevant ones among the others fall on the other ranks uniformly. Rank p of the block, o ranks into
 //! it, has `o rho` of them above it and each rank below has `rho`, where rho is their share of the other
-//! documents. Values are linear in both. O(1) a document.
+//! documents. Values are linear in both. O(1) a document. Swap deltas are these weights, O(1) a pair.
 //!
 //! Sums run from the far end, so that small differences deep down keep their digits.
 
-use super::relevance::{RelevantDocs, TiedBlock};
-use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
+use super::relevance::relevant;
+use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser, PairWeights};
 use crate::metric::pair_weights::{
-    BlockWeights, PairColumns, PairWeightTables, RankLimits, blocks_backwards, ratio, relevant_docs,
+    BlockWeights, PairColumns, PairWeightTables, RankLimits, RankedGains, TableNumber, WeightSwaps,
+    blocks_backwards, ratio, relevant_docs,
 };
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
-use crate::metric::swap_delta::{SwapQuery, SwapTable};
+use crate::metric::swap_delta::SwapTable;
 use std::ops::Range;
 
 #[derive(Debug)]
 pub(super) struct AveragePrecision;
 
 impl MetricDefinition for AveragePrecision {
-    fn name(&self) -> &'static str {
-        "map"
-    }
-
-    fn other_names(&self) -> &'static [&'static str] {
-        &["average_precision", "mean_average_precision"]
-    }
-
-    fn label_use(&self) -> LabelUse {
-        LabelUse::Relevance
-    }
-
-    fn normaliser(&self) -> Normaliser {
-        Normaliser::RelevantDocs
+    fn facts(&self) -> MetricFacts {
+        MetricFacts {
+            other_names: &["average_precision", "mean_average_precision"],
+            ..MetricFacts::new("map", LabelUse::Relevance, Normaliser::RelevantDocs)
+        }
     }
 
     fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
         let ranks = metric.cut().min(ranking.retrieved());
         let reciprocal = scratch.discounts.reciprocal(ranks);
-        sum_of_precisions(ranking, metric.relevant_from(), reciprocal, metric.cut())
+        let (mut sum, mut above) = (0.0, 0.0);
+        for block in ranking.blocks().take_while(|block| block.start < ranks) {
+            let (m, r) =
+                (block.labels.len() as f64, relevant(&block, metric.relevant_from()) as f64);
+            if r > 0.0 {
+                let reciprocal = block.part(reciprocal);
+                let h = reciprocal.iter().sum::<f64>();
+                let g: f64 = reciprocal.iter().enumerate().map(|(o, rank)| o as f64 * rank).sum();
+                sum += r / m * ((above + 1.0) * h + ratio(r - 1.0, m - 1.0) * g);
+            }
+            above += r;
+        }
+        sum
     }
 
     fn swap_table(&self) -> Box<dyn SwapTable> {
-        Box::new(PrecisionSwaps::default())
+        Box::new(WeightSwaps::new(expect))
     }
 
-    fn pair_weights(&self) -> PairWeights<'_> {
-        PairWeights::Tables(self)
+    fn pair_weights(&self) -> PairWeights {
+        PairWeights::Tables(&TABLES)
     }
 }
 
-/// The sums H and G of the module's text.
-fn sums(reciprocals: &[f64]) -> (f64, f64) {
-    let h = reciprocals.iter().sum();
-    let g = reciprocals.iter().enumerate().map(|(above, rank)| above as f64 * rank).sum();
-    (h, g)
-}
+const TABLES: PairWeightTables =
+    PairWeightTables { two_directions: true, fill, expect: Some(expect) };
 
-/// The expected sum of the precisions at the ranks of relevant docs above the cut.
-fn sum_of_precisions(ranking: &Ranking, from: f32, reciprocal: &[f64], cut: usize) -> f64 {
-    let (mut sum, mut above) = (0.0, 0.0);
-    for block in ranking.blocks().take_while(|block| block.start < cut) {
-        let block = TiedBlock::of(block, from);
-        if block.relevant > 0 {
-            let sums = sums(block.reciprocals(reciprocal, cut));
-            sum += precisions_of(block, sums, (block.relevant as f64, above));
-        }
-        above += block.relevant as f64;
-    }
-    sum
-}
-
-/// The share of a block in the sum of precisions if `r` of its docs are relevant, `c` above it.
-fn precisions_of(block: TiedBlock, (h, g): (f64, f64), (r, c): (f64, f64)) -> f64 {
-    let m = block.size as f64;
-    let beside = if block.size > 1 { (r - 1.0) / (m - 1.0) } else { 0.0 };
-    r / m * ((c + 1.0) * h + beside * g)
-}
-
-/// Deltas of average precision; all tables are by block and divided by the relevant docs.
-#[derive(Debug, Clone, Default)]
-pub(super) struct PrecisionSwaps {
-    docs: RelevantDocs,
-    /// A relevant doc leaves, for a later block.
-    leaves_down: Vec<f64>,
-    /// A relevant doc leaves, for an earlier block: one more above.
-    leaves_up: Vec<f64>,
-    /// A relevant doc enters, from an earlier block: one fewer above.
-    enters_down: Vec<f64>,
-    /// A relevant doc enters, from a later block.
-    enters_up: Vec<f64>,
-    /// The sum of r/m H over the blocks before: what one relevant doc more above them is worth.
-    between: Vec<f64>,
-}
-
-impl SwapTable for PrecisionSwaps {
-    fn fill(&mut self, query: SwapQuery<'_>, scratch: &mut MetricScratch) {
-        let (ranking, from) = (query.ranking, query.metric.relevant_from());
-        let cut = query.metric.cut().min(ranking.retrieved());
-        let reciprocal = scratch.discounts.reciprocal(cut);
-        self.docs.fill(ranking, from);
-        for table in [
-            &mut self.leaves_down,
-            &mut self.leaves_up,
-            &mut self.enters_down,
-            &mut self.enters_up,
-            &mut self.between,
-        ] {
-            table.clear();
-        }
-        let per_doc = (ranking.num_at_least(from) as f64).recip();
-        let (mut above, mut passed) = (0.0, 0.0);
-        for &block in &self.docs.blocks {
-            let sums = sums(block.reciprocals(reciprocal, cut));
-            let r = block.relevant as f64;
-            let share = |r: f64, c: f64| precisions_of(block, sums, (r, c));
-            let now = share(r, above);
-            self.leaves_down.push((share(r - 1.0, above) - now) * per_doc);
-            self.leaves_up.push((share(r - 1.0, above + 1.0) - now) * per_doc);
-            self.enters_down.push((share(r + 1.0, above - 1.0) - now) * per_doc);
-            self.enters_up.push((share(r + 1.0, above) - now) * per_doc);
-            self.between.push(passed);
-            passed += r / block.size as f64 * sums.0 * per_doc;
-            above += r;
-        }
-    }
-
-    fn delta(&self, a: usize, b: usize) -> f64 {
-        let Some((from, to)) = self.docs.moved(a, b) else { return 0.0 };
-        if from < to {
-            let passed = self.between[to] - self.between[from + 1];
-            self.leaves_down[from] + self.enters_down[to] - passed
-        } else {
-            let passed = self.between[from] - self.between[to + 1];
-            self.leaves_up[from] + self.enters_up[to] + passed
+/// The pair weights of documents without ties.
+fn fill(ranked: RankedGains<'_>, columns: &mut PairColumns<'_, f32>) {
+    let RankedGains { limits: RankLimits { cut, .. }, gains, .. } = ranked;
+    let mut hits = gains.iter().take(cut).filter(|gain| **gain > 0.0).count() as f64;
+    let mut later = 0.0;
+    for (rank, &gain) in gains.iter().enumerate().take(cut).rev() {
+        let place = (rank + 1) as f64;
+        columns.set(0, rank, hits / place + later);
+        columns.set(1, rank, (hits + 1.0) / place + later);
+        if gain > 0.0 {
+            later += place.recip();
+            hits -= 1.0;
         }
     }
 }
 
-impl PairWeightTables for AveragePrecision {
-    fn has_two_directions(&self) -> bool {
-        true
-    }
-
-    fn expects_ties(&self) -> bool {
-        true
-    }
-
-    fn fill(&self, limits: RankLimits, gains: &[f32], columns: &mut PairColumns<'_>) {
-        let cut = limits.cut;
-        let mut hits = gains.iter().take(cut).filter(|gain| **gain > 0.0).count() as f64;
-        let mut later = 0.0;
-        for (rank, &gain) in gains.iter().enumerate().take(cut).rev() {
-            let place = (rank + 1) as f64;
-            columns.set(0, rank, hits / place + later);
-            columns.set(1, rank, (hits + 1.0) / place + later);
-            if gain > 0.0 {
-                later += place.recip();
-                hits -= 1.0;
-            }
-        }
-    }
-
-    fn expect(
-        &self,
-        limits: RankLimits,
-        gains: &[f32],
-        blocks: &[Range<usize>],
-        columns: &mut PairColumns<'_>,
-    ) {
-        let mut above = relevant_docs(gains, &(0..gains.len()));
-        let mut later = 0.0;
-        for (number, block) in blocks_backwards(blocks, gains.len()) {
-            let hits = relevant_docs(gains, &block);
-            above -= hits;
-            let place = block.clone();
-            let (hits, above) = (hits as f64, above as f64);
-            let precisions = ExpectedPrecisions { block, hits, above, later };
-            columns.set_block(number, &place, &precisions.weights(limits));
-            let sum: f64 = place.clone().map(|p| limits.reciprocal(p)).sum();
-            later += hits / place.len() as f64 * sum;
-        }
+/// The expected pair weights.
+fn expect<T: TableNumber + Copy>(ranked: RankedGains<'_>, columns: &mut PairColumns<'_, T>) {
+    let RankedGains { limits, gains, blocks } = ranked;
+    let mut above = relevant_docs(gains, &(0..gains.len()));
+    let mut later = 0.0;
+    for (number, block) in blocks_backwards(blocks, gains.len()) {
+        let hits = relevant_docs(gains, &block);
+        above -= hits;
+        let place = block.clone();
+        let (hits, above) = (hits as f64, above as f64);
+        let precisions = ExpectedPrecisions { block, hits, above, later };
+        columns.set_block(number, &place, &precisions.weights(limits));
+        let sum: f64 = place.clone().map(|p| limits.reciprocal(p)).sum();
+        later += hits / place.len() as f64 * sum;
     }
 }
 

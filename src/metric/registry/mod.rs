@@ -62,7 +62,7 @@ impl Measure {
 
     /// Whether its value means little without a cut, so that training by it keeps the cut.
     pub fn needs_cut(self) -> bool {
-        self.definition().needs_cut()
+        self.definition().facts().needs_cut
     }
 
     /// The file that answers for it.
@@ -86,8 +86,8 @@ impl Measure {
             Some((name, rest)) => (name, Some(rest.strip_suffix(')').unwrap_or(rest))),
             None => (text, None),
         };
-        let named = Self::ALL.map(|measure| (measure.definition().name(), measure));
-        let measure = pick("metric.name", "metric", name, &named)?;
+        let name_of = |measure: &Self| measure.definition().facts().name;
+        let measure = pick("metric.name", "metric", name, &Self::ALL, name_of)?;
         let found = measure.with_parameter(parameter).filter(|found| found.to_string() == text);
         found.ok_or_else(|| measure.parameter_error(text))
     }
@@ -95,8 +95,8 @@ impl Measure {
     /// Our measure of what another tool calls so, in lower case.
     pub(super) fn of_other_name(text: &str) -> Option<Self> {
         let is_called = |measure: &Self| {
-            let definition = measure.definition();
-            definition.name() == text || definition.other_names().contains(&text)
+            let facts = measure.definition().facts();
+            facts.name == text || facts.other_names.contains(&text)
         };
         Self::ALL.into_iter().find(is_called)
     }
@@ -130,7 +130,7 @@ impl Measure {
 
 impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.definition().name())?;
+        f.write_str(self.definition().facts().name)?;
         match self.definition().parameter() {
             Some(MetricParameter { name, value, .. }) => write!(f, "({name}={value})"),
             None => Ok(()),

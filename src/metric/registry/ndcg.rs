@@ -1,6 +1,6 @@
 //! NDCG: DCG divided by the DCG of the ideal order (Järvelin and Kekäläinen 2002).
 
-use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
+use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser};
 use crate::metric::discounted_sum;
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
@@ -9,20 +9,8 @@ use crate::metric::ranking::Ranking;
 pub(super) struct Ndcg;
 
 impl MetricDefinition for Ndcg {
-    fn name(&self) -> &'static str {
-        "ndcg"
-    }
-
-    fn label_use(&self) -> LabelUse {
-        LabelUse::Gain
-    }
-
-    fn normaliser(&self) -> Normaliser {
-        Normaliser::Ideal
-    }
-
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
-        discounted_sum::sum(metric, ranking, scratch)
+    fn facts(&self) -> MetricFacts {
+        MetricFacts::new("ndcg", LabelUse::Gain, Normaliser::Ideal)
     }
 
     fn ideal(

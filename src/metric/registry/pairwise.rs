@@ -11,7 +11,7 @@
 //! levels for few levels, O(n L) to prepare and O(1) a pair, and for many from the counts of a wavelet
 //! matrix, O(n log L) to prepare and O(log L) a pair.
 
-use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
+use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser};
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::{LabelLevel, Ranking};
 use crate::metric::swap_delta::{SwapQuery, SwapTable};
@@ -20,16 +20,8 @@ use crate::metric::swap_delta::{SwapQuery, SwapTable};
 pub(super) struct PairwiseAccuracy;
 
 impl MetricDefinition for PairwiseAccuracy {
-    fn name(&self) -> &'static str {
-        "pairwise"
-    }
-
-    fn label_use(&self) -> LabelUse {
-        LabelUse::Order
-    }
-
-    fn normaliser(&self) -> Normaliser {
-        Normaliser::Ideal
+    fn facts(&self) -> MetricFacts {
+        MetricFacts::new("pairwise", LabelUse::Order, Normaliser::Ideal)
     }
 
     fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {

@@ -2,7 +2,7 @@
 //! ranked documents. As `trec_eval` computes it, in expectation over the orders of tied documents.
 
 use super::relevance;
-use crate::metric::definition::{LabelUse, MetricDefinition, Normaliser};
+use crate::metric::definition::{LabelUse, MetricDefinition, MetricFacts, Normaliser};
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
 use crate::metric::ranking::Ranking;
 
@@ -10,28 +10,16 @@ use crate::metric::ranking::Ranking;
 pub(super) struct Precision;
 
 impl MetricDefinition for Precision {
-    fn name(&self) -> &'static str {
-        "precision"
-    }
-
-    fn other_names(&self) -> &'static [&'static str] {
-        &["p", "prec"]
-    }
-
-    fn label_use(&self) -> LabelUse {
-        LabelUse::Relevance
-    }
-
-    fn normaliser(&self) -> Normaliser {
-        Normaliser::Ranks
+    fn facts(&self) -> MetricFacts {
+        MetricFacts {
+            other_names: &["p", "prec"],
+            needs_cut: true,
+            ..MetricFacts::new("precision", LabelUse::Relevance, Normaliser::Ranks)
+        }
     }
 
     fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, _scratch: &mut MetricScratch) -> f64 {
         relevance::hits(ranking, metric.relevant_from(), metric.cut())
-    }
-
-    fn needs_cut(&self) -> bool {
-        true
     }
 
     fn discount(&self, _rank: usize) -> Option<f64> {

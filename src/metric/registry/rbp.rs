@@ -7,10 +7,9 @@
 
 use super::Measure;
 use crate::error::{Error, Result};
-use crate::metric::definition::{LabelUse, MetricDefinition, MetricParameter, Normaliser};
-use crate::metric::discounted_sum;
-use crate::metric::prepared::{MetricScratch, PreparedMetric};
-use crate::metric::ranking::Ranking;
+use crate::metric::definition::{
+    LabelUse, MetricDefinition, MetricFacts, MetricParameter, Normaliser,
+};
 use std::hash::{Hash, Hasher};
 
 /// The parameter of rank-biased precision.
@@ -49,8 +48,8 @@ impl Hash for Rbp {
 }
 
 impl MetricDefinition for Rbp {
-    fn name(&self) -> &'static str {
-        "rbp"
+    fn facts(&self) -> MetricFacts {
+        MetricFacts::new("rbp", LabelUse::Relevance, Normaliser::One)
     }
 
     fn parameter(&self) -> Option<MetricParameter> {
@@ -59,18 +58,6 @@ impl MetricDefinition for Rbp {
 
     fn with_parameter(&self, value: f64) -> Option<Measure> {
         Self::new(value).ok().map(Measure::Rbp)
-    }
-
-    fn label_use(&self) -> LabelUse {
-        LabelUse::Relevance
-    }
-
-    fn normaliser(&self) -> Normaliser {
-        Normaliser::One
-    }
-
-    fn sum(&self, metric: &PreparedMetric, ranking: &Ranking, scratch: &mut MetricScratch) -> f64 {
-        discounted_sum::sum(metric, ranking, scratch)
     }
 
     fn discount(&self, rank: usize) -> Option<f64> {

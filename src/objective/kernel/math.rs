@@ -3,8 +3,9 @@
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
 use super::LANES;
-use super::lanes::{Lanes, exp};
+use super::lanes::{PairLanes, exp};
 use crate::random;
+use crate::simd::for_levels;
 
 /// ln(x) for positive normal x; relative error below 3e-7, also near 1.
 #[inline(always)]
@@ -25,45 +26,51 @@ fn ln(x: f32) -> f32 {
     power * std::f32::consts::LN_2 + tail
 }
 
+for_levels! {
+    /// `exps[i] = exp(sigma * scores[i])`; scores are at most 0.
+    pub(crate) fn exps(sigma: f32, scores: &[f32], exps: &mut [f32]) = exps_loop<Lanes>
+}
+
 #[inline(always)]
-pub(super) fn exps<L: Lanes>(sigma: f32, scores: &[f32], exps: &mut [f32]) {
+fn exps_loop<L: PairLanes>(sigma: f32, scores: &[f32], exps: &mut [f32]) {
     let scores = scores.as_chunks::<LANES>().0;
     for (exps, scores) in exps.as_chunks_mut::<LANES>().0.iter_mut().zip(scores) {
         exp(L::splat(sigma).times(L::load(scores))).store(exps);
     }
 }
 
-/// `clean[i] = scores[i] - best` in 32 bits, with pads of -inf; the worst of them, and whether all
-/// scores are finite.
-#[inline(always)]
-pub(super) fn shift(scores: &[f64], clean: &mut [f32]) -> (f32, bool) {
-    // A number that is not finite makes a sum NaN.
-    let (mut best, mut zeros) = ([f64::NEG_INFINITY; 8], [0.0; 8]);
-    let (steps, rest) = scores.as_chunks::<8>();
-    for step in steps {
-        for lane in 0..8 {
-            best[lane] = if step[lane] > best[lane] { step[lane] } else { best[lane] };
-            zeros[lane] += step[lane] * 0.0;
+for_levels! {
+    /// `clean[i] = scores[i] - best` in 32 bits, with pads of -inf; the worst of them, and whether all
+    /// scores are finite.
+    pub(crate) fn shift(scores: &[f64], clean: &mut [f32]) -> (f32, bool) {
+        // A number that is not finite makes a sum NaN.
+        let (mut best, mut zeros) = ([f64::NEG_INFINITY; 8], [0.0; 8]);
+        let (steps, rest) = scores.as_chunks::<8>();
+        for step in steps {
+            for lane in 0..8 {
+                best[lane] = if step[lane] > best[lane] { step[lane] } else { best[lane] };
+                zeros[lane] += step[lane] * 0.0;
+            }
         }
-    }
-    for &score in rest {
-        best[0] = if score > best[0] { score } else { best[0] };
-        zeros[0] += score * 0.0;
-    }
-    let best = best.into_iter().fold(f64::NEG_INFINITY, f64::max);
-    clean.fill(f32::NEG_INFINITY);
-    for (clean, score) in clean.iter_mut().zip(scores) {
-        let below = (score - best) as f32;
-        *clean = if below < f32::MIN { f32::MIN } else { below };
-    }
-    let mut worst = [0.0f32; LANES];
-    for step in clean.as_chunks::<LANES>().0 {
-        for lane in 0..LANES {
-            let real = step[lane] >= f32::MIN && step[lane] < worst[lane];
-            worst[lane] = if real { step[lane] } else { worst[lane] };
+        for &score in rest {
+            best[0] = if score > best[0] { score } else { best[0] };
+            zeros[0] += score * 0.0;
         }
+        let best = best.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        clean.fill(f32::NEG_INFINITY);
+        for (clean, score) in clean.iter_mut().zip(scores) {
+            let below = (score - best) as f32;
+            *clean = if below < f32::MIN { f32::MIN } else { below };
+        }
+        let mut worst = [0.0f32; LANES];
+        for step in clean.as_chunks::<LANES>().0 {
+            for lane in 0..LANES {
+                let real = step[lane] >= f32::MIN && step[lane] < worst[lane];
+                worst[lane] = if real { step[lane] } else { worst[lane] };
+            }
+        }
+        (worst.into_iter().fold(0.0, f32::min), zeros.iter().all(|zero| *zero == 0.0))
     }
-    (worst.into_iter().fold(0.0, f32::min), zeros.iter().all(|zero| *zero == 0.0))
 }
 
 /// `-ln(-ln u)` for u from the upper 23 bits, in the middle of its interval.
@@ -73,20 +80,24 @@ fn gumbel(bits: u64) -> f32 {
     -ln(-ln(u))
 }
 
-#[inline(always)]
-pub(super) fn perturb(
-    (scale, stream): (f32, u64),
-    (doc_hash, scores): (&[u64], &[f32]),
-    perturbed: &mut [f32],
-) {
-    let docs = doc_hash.iter().zip(scores);
-    for (perturbed, (&id, &score)) in perturbed.iter_mut().zip(docs) {
-        *perturbed = score + scale * gumbel(random::draw_in(stream, id));
+for_levels! {
+    /// `perturbed[i] = scores[i] + scale * g`, with `g` the Gumbel draw of doc i in `stream`, a
+    /// prepared stream of [`crate::hash`].
+    pub(crate) fn perturb(noise: (f32, u64), docs: (&[u64], &[f32]), perturbed: &mut [f32]) {
+        let ((scale, stream), (doc_hash, scores)) = (noise, docs);
+        for (perturbed, (&id, &score)) in perturbed.iter_mut().zip(doc_hash.iter().zip(scores)) {
+            *perturbed = score + scale * gumbel(random::draw_in(stream, id));
+        }
     }
 }
 
+for_levels! {
+    /// `counts[i]`: how many docs have a higher score than doc i.
+    pub(crate) fn above(scores: &[f32], counts: &mut [f32]) = above_loop<Lanes>
+}
+
 #[inline(always)]
-pub(super) fn above<L: Lanes>(scores: &[f32], counts: &mut [f32]) {
+fn above_loop<L: PairLanes>(scores: &[f32], counts: &mut [f32]) {
     let steps = scores.as_chunks::<LANES>().0;
     for (counts, mine) in counts.as_chunks_mut::<LANES>().0.iter_mut().zip(steps) {
         let mine = L::load(mine);

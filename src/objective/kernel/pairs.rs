@@ -5,8 +5,9 @@
 //! docs. The steps are aligned, so that a lower doc's sums are read from where they were written.
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use super::lanes::{Lanes, exp};
+use super::lanes::{PairLanes, exp};
 use super::{GAP, LANES, SIGN, TWO, WIDE};
+use crate::simd::for_levels;
 use std::ops::Range;
 
 /// The columns of one query by rank, padded to whole steps with finite numbers.
@@ -93,8 +94,32 @@ struct Sums<L> {
     magnitude: L,
 }
 
+for_levels! {
+    /// Adds the lambdas of pairs of `shape` (a sum of [`SIGN`] or [`TWO`], [`GAP`] and [`WIDE`]) to
+    /// `grad` and `hess`, but for the factor sigma, and returns the sum of their magnitudes.
+    pub(crate) fn pairs(shape: usize, pairs: &mut Pairs<'_>) -> f32 = pairs_of_shape<Lanes>
+}
+
 #[inline(always)]
-pub(super) fn run<L: Lanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
+fn pairs_of_shape<L: PairLanes>(shape: usize, pairs: &mut Pairs<'_>) -> f32 {
+    match shape {
+        0 => run::<L, 0>(pairs),
+        1 => run::<L, 1>(pairs),
+        2 => run::<L, 2>(pairs),
+        4 => run::<L, 4>(pairs),
+        5 => run::<L, 5>(pairs),
+        6 => run::<L, 6>(pairs),
+        8 => run::<L, 8>(pairs),
+        9 => run::<L, 9>(pairs),
+        10 => run::<L, 10>(pairs),
+        12 => run::<L, 12>(pairs),
+        13 => run::<L, 13>(pairs),
+        _ => run::<L, 14>(pairs),
+    }
+}
+
+#[inline(always)]
+fn run<L: PairLanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
     let num_docs = pairs.num_docs;
     let len = num_docs.div_ceil(LANES);
     let last = len.max(1) - 1;
@@ -136,7 +161,7 @@ pub(super) fn run<L: Lanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
 }
 
 #[inline(always)]
-fn step<L: Lanes, const SHAPE: usize>(
+fn step<L: PairLanes, const SHAPE: usize>(
     steps: &mut Steps<'_>,
     at: usize,
     upper: Upper<L>,

@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
 use super::LANES;
+use crate::metric::falling;
 use crate::simd::Level;
 use std::arch::x86_64::{
     __m512i, _mm512_loadu_si512, _mm512_mask_max_epu32, _mm512_max_epu32, _mm512_min_epu32,
@@ -19,7 +20,7 @@ const NUMBER: u32 = 255;
 /// than `scores` has, at most 16; where scores share their upper 24 bits, by number.
 pub(super) fn order(scores: &[f32], keys: &mut [[u32; LANES]]) {
     debug_assert!(Level::Avx512.is_available());
-    // SAFETY: `Kernels::new` takes a level only if it `is_available`, which checks the features that
+    // SAFETY: `order` is called only where the level is available, which checks the features that
     // `run` is compiled for.
     unsafe { run(scores, keys) }
 }
@@ -29,21 +30,13 @@ fn run(scores: &[f32], keys: &mut [[u32; LANES]]) {
     let scores = scores.as_chunks::<LANES>().0;
     for (number, (keys, scores)) in (0..).step_by(LANES).zip(keys.iter_mut().zip(scores)) {
         for (lane, key) in (0..).zip(&mut *keys) {
-            *key = falling(scores[lane as usize]) & !NUMBER | (number + lane) & NUMBER;
+            *key = falling(scores[lane as usize] + 0.0) & !NUMBER | (number + lane) & NUMBER;
         }
     }
     for keys in keys.iter_mut().skip(scores.len()) {
         keys.fill(u32::MAX);
     }
     sort(keys);
-}
-
-/// Bits that rise as the score falls; the two zeros are one score.
-#[expect(clippy::inline_always, reason = "compiled with the features of its level")]
-#[inline(always)]
-fn falling(score: f32) -> u32 {
-    let bits = (score + 0.0).to_bits();
-    !(bits ^ ((bits.cast_signed() >> 31).cast_unsigned() | 1 << 31))
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,popcnt")]

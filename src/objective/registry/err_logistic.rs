@@ -1,13 +1,12 @@
 //! Logistic regression on the probability of relevance that ERR sees in a label.
 
 use super::{BuiltLoss, LossDefinition, LossUses};
-use crate::Convention;
 use crate::error::Result;
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
+use crate::metric::{LabelFacts, PreparedMetric};
 use crate::objective::pointwise::{derivatives, each_doc, log_odds, sums_of, weighted};
-use crate::objective::tasks::{GradientCall, check};
-use crate::objective::{Objective, State, Target};
+use crate::objective::{GradientCall, Objective, Target};
+use crate::{Convention, Measure, Metric};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "err_logistic",
@@ -26,29 +25,25 @@ pub(super) const DEFINITION: LossDefinition = LossDefinition {
 /// lambda-gradient models*, 2011).
 #[derive(Debug, Clone)]
 pub struct ErrLogistic {
-    convention: Convention,
+    err: Metric,
 }
 
 impl ErrLogistic {
     /// By the convention's gain and largest label; without the latter, that of the training set.
     pub fn new(convention: Convention) -> Result<Self> {
-        convention.check()?;
-        Ok(Self { convention })
+        Ok(Self { err: Metric::new(Measure::Err, None, convention)? })
+    }
+
+    fn prepared(&self, labels: &[f32]) -> Result<PreparedMetric> {
+        PreparedMetric::new(&self.err, labels, LabelFacts::scan(labels)?)
     }
 }
 
 impl Objective for ErrLogistic {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        check(target, &state, gradients)?;
-        let satisfaction = self.convention.satisfaction(target.labels)?;
-        let call = GradientCall { target, state: &state, interrupt };
-        each_doc(call, gradients, |score, label| derivatives(score, satisfaction(label), 1.0))
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        call.check(gradients)?;
+        let err = self.prepared(call.target.labels)?;
+        each_doc(call, gradients, |score, label| derivatives(score, err.satisfaction(label), 1.0))
     }
 
     /// That of the weighted mean.
@@ -57,19 +52,14 @@ impl Objective for ErrLogistic {
     }
 
     fn words(&self, target: &Target<'_>) -> Vec<u64> {
-        let Ok(satisfaction) = self.convention.satisfaction(target.labels) else {
+        let Ok(err) = self.prepared(target.labels) else {
             // The call for gradients reports labels without a gain.
             return weighted(target, |_| [0.0; 2]);
         };
-        weighted(target, |label| [1.0 - satisfaction(label), satisfaction(label)])
+        weighted(target, |label| [1.0 - err.satisfaction(label), err.satisfaction(label)])
     }
 
     fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
-        let max_label = self.convention.max_label.or(Some(max_label));
-        Some(Box::new(Self { convention: Convention { max_label, ..self.convention.clone() } }))
-    }
-
-    fn needs_pairs(&self) -> bool {
-        false
+        Some(Box::new(Self { err: self.err.with_largest_label(max_label).ok()? }))
     }
 }

@@ -11,15 +11,7 @@
 //! Cost: `O(n log n + n pairs_to / 16)` a query and copy of noise.
 
 use super::{BuiltLoss, LossDefinition, LossUses};
-use crate::error::Result;
-use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
-use crate::objective::kernel::Kernels;
-use crate::objective::lambdas;
-use crate::objective::pair_weights::WeightRule;
-use crate::objective::tasks::GradientCall;
-use crate::objective::{LambdaOptions, Objective, State, Target};
-use crate::simd::Level;
+use crate::objective::lambdas::PairLoss;
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "lambdarank",
@@ -31,46 +23,4 @@ pub(super) const DEFINITION: LossDefinition = LossDefinition {
 };
 
 /// Pairs weighted by the change of a metric.
-#[derive(Debug, Clone)]
-pub struct LambdaRank {
-    options: LambdaOptions,
-    level: Level,
-}
-
-impl LambdaRank {
-    /// The objective, if the options are in range.
-    pub fn new(options: LambdaOptions) -> Result<Self> {
-        options.check()?;
-        Ok(Self { options, level: Level::best() })
-    }
-
-    /// With the kernels of a level that may not be the best; the gradients are the same bits.
-    #[must_use]
-    pub fn at_level(self, level: Level) -> Self {
-        Self { level, ..self }
-    }
-}
-
-impl Objective for LambdaRank {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        let rule = WeightRule::of(&self.options.metric);
-        let kernels = Kernels::new(self.level);
-        let call = GradientCall { target, state: &state, interrupt };
-        lambdas::gradients(&self.options, rule, kernels, call, gradients)
-    }
-
-    fn of_part(&self, max_label: f32, _words: &[u64]) -> Option<Box<dyn Objective>> {
-        let metric = self.options.metric.with_largest_label(max_label).ok()?;
-        Some(Box::new(Self { options: LambdaOptions { metric, ..self.options.clone() }, ..*self }))
-    }
-
-    fn needs_pairs(&self) -> bool {
-        true
-    }
-}
+pub type LambdaRank = PairLoss<true>;

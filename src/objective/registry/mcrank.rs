@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::interrupt::Interrupt;
 use crate::objective::Target;
+use crate::objective::pointwise::log_odds;
 use rayon::prelude::*;
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
@@ -80,7 +81,9 @@ impl ClassLoss {
         }
         let class = |label: &f32| labels.partition_point(|other| other < label) as u16;
         let class_of = target.labels.par_iter().map(class).collect();
-        Ok(Self { link, class_of, weights: weights(target), labels })
+        let is_weighted = target.query_weight.is_some() || target.row_weight.is_some();
+        let weights = is_weighted.then(|| target.weights().collect());
+        Ok(Self { link, labels, class_of, weights })
     }
 
     /// The labels that are classes, rising.
@@ -111,11 +114,7 @@ impl ClassLoss {
                 counts.iter().map(|count| (count / all).ln().max(-FURTHEST)).collect()
             }
             ClassLink::Ordinal => (1..counts.len())
-                .map(|k| {
-                    let [no, yes] =
-                        [&counts[..k], &counts[k..]].map(|part| part.iter().sum::<f64>());
-                    (yes / no).ln().clamp(-FURTHEST, FURTHEST)
-                })
+                .map(|k| log_odds([&counts[..k], &counts[k..]].map(|part| part.iter().sum())))
                 .collect(),
         }
     }
@@ -198,7 +197,7 @@ impl ClassLoss {
         let grad = (p - f64::from(u8::from(yes))) * weight;
         let gradient =
             Gradient { grad: grad as f32 + 0.0, hess: (factor * p * (1.0 - p) * weight) as f32 };
-        if gradient.grad.is_finite() && gradient.hess.is_finite() {
+        if gradient.is_finite() {
             return Ok(gradient);
         }
         Err(Error::data("gradient.not_finite", "a gradient overflows")
@@ -210,16 +209,4 @@ impl ClassLoss {
     fn weight(&self, doc: usize) -> f64 {
         self.weights.as_ref().map_or(1.0, |weights| weights[doc])
     }
-}
-
-/// The weight of each doc: its query's times its own.
-fn weights(target: &Target<'_>) -> Option<Vec<f64>> {
-    if target.query_weight.is_none() && target.row_weight.is_none() {
-        return None;
-    }
-    let of_query = |(query, docs): (usize, std::ops::Range<usize>)| {
-        let weight = target.query_weight.map_or(1.0, |weights| weights[query]);
-        docs.map(move |doc| weight * target.row_weight.map_or(1.0, |weights| weights[doc]))
-    };
-    Some(target.queries.ranges().enumerate().flat_map(of_query).collect())
 }

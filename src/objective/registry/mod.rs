@@ -169,8 +169,7 @@ impl FromStr for ObjectiveKind {
 
     /// The loss of that name, `lambdarank` or `regression`.
     fn from_str(text: &str) -> Result<Self> {
-        let named = Self::ALL.map(|kind| (kind.definition().name, kind));
-        pick("objective.name", "objective", text, &named)
+        pick("objective.name", "objective", text, &Self::ALL, |kind| kind.definition().name)
     }
 }
 

@@ -12,10 +12,9 @@ use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::Result;
 use crate::exact_sum::ExactSum;
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
-use crate::objective::augment::{self, Augment, Copied, with_copies};
-use crate::objective::tasks::{GradientCall, Query, for_each_query};
-use crate::objective::{Objective, State, Target};
+use crate::objective::augment::{Augment, for_each_query_and_copy};
+use crate::objective::tasks::Query;
+use crate::objective::{GradientCall, Objective};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "query_rmse",
@@ -45,13 +44,7 @@ impl QueryRmse {
 }
 
 impl Objective for QueryRmse {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
         let one = |(): &mut (), query: Query<'_>, gradients: &mut [Gradient]| {
             query.check_scores()?;
             let residual = |doc: usize| query.scores[doc] - f64::from(query.labels[doc]);
@@ -61,15 +54,8 @@ impl Objective for QueryRmse {
             }
             Ok(())
         };
-        let cost = |docs| augment::cost(self.augment, docs, |docs| 40 * docs as u64);
-        let one = with_copies(self.augment, self.seed, one);
-        let buffers = || ((), Copied::default());
-        let call = GradientCall { target, state: &state, interrupt };
-        for_each_query(call, gradients, cost, buffers, one)
-    }
-
-    fn needs_pairs(&self) -> bool {
-        false
+        let cost = |docs| 40 * docs as u64;
+        for_each_query_and_copy((self.augment, self.seed), call, gradients, cost, one)
     }
 }
 

@@ -3,10 +3,8 @@
 use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::Result;
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
 use crate::objective::pointwise::{each_doc, sums_of, weighted};
-use crate::objective::tasks::GradientCall;
-use crate::objective::{Objective, State, Target};
+use crate::objective::{GradientCall, Objective, Target};
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
     name: "regression",
@@ -22,14 +20,7 @@ pub(super) const DEFINITION: LossDefinition = LossDefinition {
 pub struct Regression;
 
 impl Objective for Regression {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        let call = GradientCall { target, state: &state, interrupt };
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
         each_doc(call, gradients, |score, label| (score - f64::from(label), 1.0))
     }
 
@@ -41,9 +32,5 @@ impl Objective for Regression {
 
     fn words(&self, target: &Target<'_>) -> Vec<u64> {
         weighted(target, |label| [f64::from(label), 1.0])
-    }
-
-    fn needs_pairs(&self) -> bool {
-        false
     }
 }

@@ -10,10 +10,9 @@
 use super::{BuiltLoss, LossDefinition, LossUses};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
-use crate::interrupt::Interrupt;
-use crate::objective::augment::{self, Augment, Copied, with_copies};
-use crate::objective::tasks::{GradientCall, Query, check, for_each_query};
-use crate::objective::{Objective, State, Target};
+use crate::objective::augment::{Augment, for_each_query_and_copy};
+use crate::objective::tasks::Query;
+use crate::objective::{GradientCall, Objective, Target};
 use crate::random;
 
 pub(super) const DEFINITION: LossDefinition = LossDefinition {
@@ -54,24 +53,15 @@ impl XeNdcg {
 }
 
 impl Objective for XeNdcg {
-    fn gradients(
-        &self,
-        target: &Target<'_>,
-        state: State<'_>,
-        gradients: &mut [Gradient],
-        interrupt: &Interrupt,
-    ) -> Result<()> {
-        check(target, &state, gradients)?;
-        check_labels(target)?;
-        let stream = random::start(self.seed ^ PURPOSE, state.round);
+    fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()> {
+        call.check(gradients)?;
+        check_labels(call.target)?;
+        let stream = random::start(self.seed ^ PURPOSE, call.state.round);
         let one = |buffers: &mut XeNdcgBuffers, query: Query<'_>, gradients: &mut [Gradient]| {
             buffers.gradients(stream, query, gradients)
         };
-        let cost = |docs| augment::cost(self.augment, docs, |docs| 40 * docs as u64);
-        let one = with_copies(self.augment, self.seed, one);
-        let buffers = || (XeNdcgBuffers::default(), Copied::default());
-        let call = GradientCall { target, state: &state, interrupt };
-        for_each_query(call, gradients, cost, buffers, one)
+        let cost = |docs| 40 * docs as u64;
+        for_each_query_and_copy((self.augment, self.seed), call, gradients, cost, one)
     }
 
     fn needs_pairs(&self) -> bool {

@@ -18,7 +18,6 @@
 //! ```
 
 pub(crate) mod kernel;
-pub(crate) mod lanes;
 mod net;
 
 #[cfg(feature = "train")]

@@ -1,11 +1,12 @@
-//! Sixteen numbers at once, for the loops that do nearly all the work of a net.
+//! Sixteen numbers at once, for the loops that do nearly all the work of nets and of pairs of documents.
 //!
 //! A compiler left alone turns these loops into lanes in one crate and not in the next. An operation
 //! is the same IEEE operation on each lane at every level, so all levels give the same bits.
 #![expect(unsafe_code, reason = "a kernel: instructions behind a run-time check")]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use super::kernel::LANES;
+/// How many numbers go side by side.
+pub(crate) const LANES: usize = 16;
 
 /// Sixteen numbers.
 pub(crate) trait Lanes: Copy {
@@ -23,7 +24,18 @@ pub(crate) trait Lanes: Copy {
 
 /// What every machine has.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain([f32; LANES]);
+pub(crate) struct Plain(pub(crate) [f32; LANES]);
+
+impl Plain {
+    /// An operation lane by lane.
+    #[inline(always)]
+    pub(crate) fn each(mut self, other: Self, operation: impl Fn(f32, f32) -> f32) -> Self {
+        for lane in 0..LANES {
+            self.0[lane] = operation(self.0[lane], other.0[lane]);
+        }
+        self
+    }
+}
 
 impl Lanes for Plain {
     #[inline(always)]
@@ -42,22 +54,18 @@ impl Lanes for Plain {
     }
 
     #[inline(always)]
-    fn plus(mut self, other: Self) -> Self {
-        for (mine, other) in self.0.iter_mut().zip(other.0) {
-            *mine += other;
-        }
-        self
+    fn plus(self, other: Self) -> Self {
+        self.each(other, |a, b| a + b)
     }
 
     #[inline(always)]
-    fn times(mut self, other: Self) -> Self {
-        for (mine, other) in self.0.iter_mut().zip(other.0) {
-            *mine *= other;
-        }
-        self
+    fn times(self, other: Self) -> Self {
+        self.each(other, |a, b| a * b)
     }
 }
 
+#[cfg(all(target_arch = "x86_64", feature = "train"))]
+pub(crate) use x86::by_instructions;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Halves, Wide};
 
@@ -72,13 +80,13 @@ mod x86 {
 
     /// One register of AVX-512.
     #[derive(Clone, Copy)]
-    pub(crate) struct Wide(__m512);
+    pub(crate) struct Wide(pub(crate) __m512);
 
     /// Two of AVX2.
     #[derive(Clone, Copy)]
-    pub(crate) struct Halves(__m256, __m256);
+    pub(crate) struct Halves(pub(crate) __m256, pub(crate) __m256);
 
-    /// Functions of [`Lanes`] by instructions.
+    /// Functions of [`Lanes`] and of traits above it by instructions.
     macro_rules! by_instructions {
         ($($name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)? = $body:expr;)*) => {$(
             #[inline(always)]
@@ -89,6 +97,8 @@ mod x86 {
             }
         )*};
     }
+    #[cfg(feature = "train")]
+    pub(crate) use by_instructions;
 
     impl Lanes for Wide {
         by_instructions! {
