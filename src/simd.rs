@@ -65,37 +65,36 @@ impl Level {
     }
 }
 
-/// Defines a function whose first argument is the [`Level`] that it runs at.
+/// Defines functions whose first argument is the [`Level`] that they run at.
 ///
-/// The body is a safe loop, which is compiled with the instructions of each level. Instead of a
-/// body there may be two functions: one for AVX-512, after one for the other levels.
-#[cfg(feature = "train")]
+/// A body is a safe loop, which is compiled with the instructions of each level. Instead of a body there may be
+/// three functions, one for each level.
 macro_rules! for_levels {
-    ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+    ($($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)+) => {$(
         $(#[$doc])*
         $scope fn $name(level: $crate::simd::Level, $($argument: $type),*) $(-> $result)? {
             #[inline(always)]
             fn each($($argument: $type),*) $(-> $result)? $body
-            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), each, each)
+            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), each, each, each)
         }
-    };
+    )+};
     ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? =
-        $usual:expr, $wide:expr) => {
+        $portable:expr, $avx2:expr, $avx512:expr) => {
         $(#[$doc])*
         $scope fn $name(level: $crate::simd::Level, $($argument: $type),*) $(-> $result)? {
-            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), $usual, $wide)
+            $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), $portable, $avx2, $avx512)
         }
     };
-    (@ $level:ident, ($($argument:ident: $type:ty),*), ($($result:ty)?), $usual:expr, $wide:expr) => {{
+    (@ $level:ident, ($($argument:ident: $type:ty),*), ($($result:ty)?), $portable:expr, $avx2:expr, $avx512:expr) => {{
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         fn avx2($($argument: $type),*) $(-> $result)? {
-            $usual($($argument),*)
+            $avx2($($argument),*)
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt")]
         fn avx512($($argument: $type),*) $(-> $result)? {
-            $wide($($argument),*)
+            $avx512($($argument),*)
         }
         #[cfg_attr(target_arch = "x86_64", expect(unsafe_code, reason = "features behind a run-time check"))]
         match $level {
@@ -105,9 +104,8 @@ macro_rules! for_levels {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             $crate::simd::Level::Avx2 if $level.is_available() => unsafe { avx2($($argument),*) },
-            _ => $usual($($argument),*),
+            _ => $portable($($argument),*),
         }
     }};
 }
-#[cfg(feature = "train")]
 pub(crate) use for_levels;

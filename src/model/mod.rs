@@ -29,6 +29,7 @@ pub use composite::{Component, Model};
 pub use explain::Explainer;
 pub use file::write_whole;
 pub use normalisation::Normalisation;
+#[cfg(feature = "train")]
 pub(crate) use parts::mlp;
 pub use parts::*;
 pub use ranks::query_ranks;

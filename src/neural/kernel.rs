@@ -1,68 +1,53 @@
 //! The loops of a net's backward pass, written once and compiled for each level.
 //!
 //! As in the forward pass sums have one order, that of the docs, and lanes are units.
-#![expect(
-    unsafe_code,
-    reason = "a kernel: loops compiled for instructions behind a run-time check"
-)]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use crate::model::mlp::kernel::{LANES, Rows, at_levels, lanes, lanes_mut};
-use crate::model::mlp::lanes::Lanes;
+use crate::model::mlp::kernel::{LANES, Rows, lanes, lanes_mut};
+use crate::model::mlp::lanes::{self, Lanes};
+use crate::simd::for_levels;
 
 /// Values of a row that `outer` takes at once.
 const TILE: usize = 4;
 
-at_levels! {
+for_levels! {
     /// The deltas of the last hidden layer: `weights` times the gradient of the document's score times
     /// the derivative of tanh, `1 - value²`.
-    pulls(grads: &[f32], weights: &[f32], values: &[f32], deltas: &mut [f32]) = pulls_loop
-}
-
-#[inline(always)]
-fn pulls_loop(grads: &[f32], weights: &[f32], values: &[f32], deltas: &mut [f32]) {
-    let width = weights.len();
-    let rows = values.chunks_exact(width).zip(deltas.chunks_exact_mut(width));
-    for (grad, (values, deltas)) in grads.iter().zip(rows) {
-        for ((delta, value), weight) in deltas.iter_mut().zip(values).zip(weights) {
-            *delta = grad * weight * (1.0 - value * value);
+    pub(crate) fn pulls(grads: &[f32], weights: &[f32], values: &[f32], deltas: &mut [f32]) {
+        let width = weights.len();
+        let rows = values.chunks_exact(width).zip(deltas.chunks_exact_mut(width));
+        for (grad, (values, deltas)) in grads.iter().zip(rows) {
+            for ((delta, value), weight) in deltas.iter_mut().zip(values).zip(weights) {
+                *delta = grad * weight * (1.0 - value * value);
+            }
         }
     }
-}
 
-at_levels! {
     /// Multiplies the deltas by the derivative of tanh at `values`.
-    slopes(values: &[f32], deltas: &mut [f32]) = slopes_loop
-}
-
-#[inline(always)]
-fn slopes_loop(values: &[f32], deltas: &mut [f32]) {
-    for (delta, value) in deltas.iter_mut().zip(values) {
-        *delta *= 1.0 - value * value;
+    pub(crate) fn slopes(values: &[f32], deltas: &mut [f32]) {
+        for (delta, value) in deltas.iter_mut().zip(values) {
+            *delta *= 1.0 - value * value;
+        }
     }
-}
 
-at_levels! {
     /// The gradient of the weights of the score: the sum over docs of gradient times values.
-    score_weights(grads: &[f32], from: Rows<'_>, out: &mut [f32]) = score_weights_loop
-}
-
-#[inline(always)]
-fn score_weights_loop(grads: &[f32], from: Rows<'_>, out: &mut [f32]) {
-    let width = out.len();
-    out.fill(0.0);
-    for (at, grad) in grads.iter().enumerate() {
-        let values = &from.values[at * from.stride..][..width];
-        for (out, value) in out.iter_mut().zip(values) {
-            *out += grad * value;
+    pub(crate) fn score_weights(grads: &[f32], from: Rows<'_>, out: &mut [f32]) {
+        let width = out.len();
+        out.fill(0.0);
+        for (at, grad) in grads.iter().enumerate() {
+            let values = &from.values[at * from.stride..][..width];
+            for (out, value) in out.iter_mut().zip(values) {
+                *out += grad * value;
+            }
         }
     }
 }
 
-at_levels! {
+for_levels! {
     /// The gradient of a layer's biases and weights: the sums over documents of its units' deltas, and
     /// of the deltas times each input value.
-    outer(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut [f32]) = outer_loop<Lanes>
+    pub(crate) fn outer(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut [f32]) =
+        outer_loop::<lanes::Plain>, outer_loop::<lanes::Halves>, outer_loop::<lanes::Wide>
 }
 
 #[inline(always)]
@@ -91,15 +76,12 @@ fn outer_loop<L: Lanes>(from: Rows<'_>, deltas: &[f32], width: usize, out: &mut 
     }
 }
 
-at_levels! {
+for_levels! {
     /// Adds a list to another.
-    plus(more: &[f32], sums: &mut [f32]) = plus_loop
-}
-
-#[inline(always)]
-fn plus_loop(more: &[f32], sums: &mut [f32]) {
-    for (sum, more) in sums.iter_mut().zip(more) {
-        *sum += more;
+    pub(crate) fn plus(more: &[f32], sums: &mut [f32]) {
+        for (sum, more) in sums.iter_mut().zip(more) {
+            *sum += more;
+        }
     }
 }
 
@@ -119,34 +101,26 @@ pub(super) struct AdamStep {
 /// The decay rates of the moving averages of gradients and of their squares.
 pub(super) const BETAS: [f32; 2] = [0.9, 0.999];
 
-at_levels! {
+for_levels! {
     /// A step of Adam: subtracts the mean gradient divided by the root of the mean square.
-    adam(step: AdamStep, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) = adam_loop
-}
-
-#[inline(always)]
-fn adam_loop(step: AdamStep, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) {
-    /// Adam's epsilon: keeps weights still whose gradients are nothing but rounding.
-    const LEAST: f32 = 1e-8;
-    let [means, squares] = moments;
-    let moments = means.iter_mut().zip(squares);
-    for ((weight, grad), (mean, square)) in weights.iter_mut().zip(grads).zip(moments) {
-        let grad = grad * step.share;
-        *mean = *mean * BETAS[0] + (1.0 - BETAS[0]) * grad;
-        *square = *square * BETAS[1] + (1.0 - BETAS[1]) * (grad * grad);
-        *weight -= step.rate * *mean / (square.sqrt() * step.root + LEAST) + step.decay * *weight;
+    pub(crate) fn adam(step: AdamStep, grads: &[f32], moments: [&mut [f32]; 2], weights: &mut [f32]) {
+        /// Adam's epsilon: keeps weights still whose gradients are nothing but rounding.
+        const LEAST: f32 = 1e-8;
+        let [means, squares] = moments;
+        let moments = means.iter_mut().zip(squares);
+        for ((weight, grad), (mean, square)) in weights.iter_mut().zip(grads).zip(moments) {
+            let grad = grad * step.share;
+            *mean = *mean * BETAS[0] + (1.0 - BETAS[0]) * grad;
+            *square = *square * BETAS[1] + (1.0 - BETAS[1]) * (grad * grad);
+            *weight -= step.rate * *mean / (square.sqrt() * step.root + LEAST) + step.decay * *weight;
+        }
     }
-}
 
-at_levels! {
     /// A step of gradient descent with weight decay.
-    descend(rate: f32, decay: f32, grads: &[f32], weights: &mut [f32]) = descend_loop
-}
-
-#[inline(always)]
-fn descend_loop(rate: f32, decay: f32, grads: &[f32], weights: &mut [f32]) {
-    for (weight, grad) in weights.iter_mut().zip(grads) {
-        *weight -= rate * grad + decay * *weight;
+    pub(crate) fn descend(rate: f32, decay: f32, grads: &[f32], weights: &mut [f32]) {
+        for (weight, grad) in weights.iter_mut().zip(grads) {
+            *weight -= rate * grad + decay * *weight;
+        }
     }
 }
 

@@ -3,12 +3,11 @@
 //! A player `j` of a leaf lets a doc through by its value (`o = 1`) or not (`o = 0`), and the share
 //! `z` of docs if its value is not known. Its Shapley value is `(o - z)` times the leaf's value and
 //! the integral over `t` from 0 to 1 of the product of `z (1 - t) + o t` over the other players.
-#![expect(unsafe_code, reason = "a kernel: the same code with more instructions")]
 #![expect(clippy::inline_always, reason = "compiled with the features of each level")]
 
 use super::paths::{Paths, Way, Ways};
 use super::quadrature::Quadrature;
-use crate::model::mlp::kernel::at_levels;
+use crate::simd::for_levels;
 
 /// Docs side by side.
 pub(super) const LANES: usize = 8;
@@ -40,39 +39,36 @@ struct Players {
     others: Vec<Lanes>,
 }
 
-at_levels! {
+for_levels! {
     /// Adds the values of all trees to the sums.
-    forest(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) = forest_loop
-}
-
-// Loops and no closures: what a closure does may be compiled without the instructions of the level.
-// On copies: a loop over what two references lead to is no vector, for fear that they overlap.
-#[inline(always)]
-fn forest_loop(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
-    let ExplainScratch { cells, sums, sides, players: kept, .. } = scratch;
-    for tree in &paths.trees {
-        sides.clear();
-        sides.resize(tree.tests.len(), [[0.0; LANES]; 2]);
-        for (sides, test) in sides.iter_mut().zip(&tree.tests) {
-            let cells = cells[test.column as usize];
-            let mut left = [0.0; LANES];
-            let mut right = [0.0; LANES];
-            for i in 0..LANES {
-                left[i] = f64::from(u8::from(test.goes_left(cells[i])));
-                right[i] = 1.0 - left[i];
-            }
-            *sides = [right, left];
-        }
-        for way in &tree.leaves {
-            leaf(tree, way, sides, quadrature, kept);
-            let values = kept.through.iter().zip(&kept.others);
-            for (player, (through, others)) in tree.players(way).iter().zip(values) {
-                let (through, others) = (*through, *others);
-                let mut sum = sums[player.feature as usize];
+    // Loops and no closures: what a closure does may be compiled without the instructions of the level.
+    // On copies: a loop over what two references lead to is no vector, for fear that they overlap.
+    pub(crate) fn forest(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
+        let ExplainScratch { cells, sums, sides, players: kept, .. } = scratch;
+        for tree in &paths.trees {
+            sides.clear();
+            sides.resize(tree.tests.len(), [[0.0; LANES]; 2]);
+            for (sides, test) in sides.iter_mut().zip(&tree.tests) {
+                let cells = cells[test.column as usize];
+                let mut left = [0.0; LANES];
+                let mut right = [0.0; LANES];
                 for i in 0..LANES {
-                    sum[i] += way.value * (through[i] - player.share) * others[i];
+                    left[i] = f64::from(u8::from(test.goes_left(cells[i])));
+                    right[i] = 1.0 - left[i];
                 }
-                sums[player.feature as usize] = sum;
+                *sides = [right, left];
+            }
+            for way in &tree.leaves {
+                leaf(tree, way, sides, quadrature, kept);
+                let values = kept.through.iter().zip(&kept.others);
+                for (player, (through, others)) in tree.players(way).iter().zip(values) {
+                    let (through, others) = (*through, *others);
+                    let mut sum = sums[player.feature as usize];
+                    for i in 0..LANES {
+                        sum[i] += way.value * (through[i] - player.share) * others[i];
+                    }
+                    sums[player.feature as usize] = sum;
+                }
             }
         }
     }

@@ -16,7 +16,8 @@ use std::ops::Range;
 for_levels! {
     /// Adds the reductions of some columns of a node.
     fn add_node(reductions: &mut LevelReductions<'_>, columns: NodeColumns<'_>) =
-        LevelReductions::add::<PortableOps>, LevelReductions::add::<Avx512Ops>
+        LevelReductions::add::<PortableOps>, LevelReductions::add::<PortableOps>,
+        LevelReductions::add::<Avx512Ops>
 }
 
 /// The conditions for a split of a level, besides the nodes.

@@ -39,7 +39,7 @@ for_levels! {
     /// Finds the best splits in some columns of a node.
     pub(crate) fn search(
         columns: NodeColumns<'_>, scratch: &mut SearchScratch, found: &mut SearchResult
-    ) = NodeColumns::run::<PortableOps>, NodeColumns::run::<Avx512Ops>
+    ) = NodeColumns::run::<PortableOps>, NodeColumns::run::<PortableOps>, NodeColumns::run::<Avx512Ops>
 }
 
 impl NodeColumns<'_> {

@@ -2,13 +2,10 @@
 //!
 //! Rows are docs, sixteen lanes are units. A sum goes over its terms in rising order, each product
 //! rounded before it is added, so that every level, tile and number of docs gives the same bits.
-#![expect(
-    unsafe_code,
-    reason = "a kernel: loops compiled for instructions behind a run-time check"
-)]
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
-use super::lanes::Lanes;
+use super::lanes::{self, Lanes};
+use crate::simd::for_levels;
 
 /// Units that go side by side: widths are multiples of it.
 pub(crate) const LANES: usize = 16;
@@ -45,69 +42,21 @@ pub(crate) struct Scaling {
     pub(crate) limit: f32,
 }
 
-/// Defines a function that runs a loop with the instructions of a level; a body `<Lanes>` gets the lanes
-/// of the level, too.
-macro_rules! at_levels {
-    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) = $body:ident) => {
-        at_levels! {
-            @ $(#[$doc])* $name($($argument: $type),*) = [$body] [$body] [$body]
-        }
-    };
-    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) = $body:ident<Lanes>) => {
-        at_levels! {
-            @ $(#[$doc])* $name($($argument: $type),*) =
-                [$body::<crate::model::mlp::lanes::Plain>]
-                [$body::<crate::model::mlp::lanes::Halves>]
-                [$body::<crate::model::mlp::lanes::Wide>]
-        }
-    };
-    (@ $(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) =
-        [$($plain:tt)*] [$($halves:tt)*] [$($wide:tt)*]) => {
-        $(#[$doc])*
-        pub(crate) fn $name(level: crate::simd::Level, $($argument: $type),*) {
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-            fn avx2($($argument: $type),*) {
-                $($halves)*($($argument),*);
-            }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")]
-            fn avx512($($argument: $type),*) {
-                $($wide)*($($argument),*);
-            }
-            match level {
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: the level is available, and stands for all of these features.
-                crate::simd::Level::Avx512 if level.is_available() => unsafe { avx512($($argument),*) },
-                #[cfg(target_arch = "x86_64")]
-                // SAFETY: as above.
-                crate::simd::Level::Avx2 if level.is_available() => unsafe { avx2($($argument),*) },
-                _ => $($plain)*($($argument),*),
-            }
-        }
-    };
-}
-#[cfg(feature = "train")]
-pub(crate) use at_levels;
-
-at_levels! {
+for_levels! {
     /// Standardises rows of raw values in place; what is missing becomes 0.
-    standardise(values: &mut [f32], stride: usize, scaling: &Scaling) = standardise_loop
-}
-
-#[inline(always)]
-fn standardise_loop(values: &mut [f32], stride: usize, scaling: &Scaling) {
-    let Scaling { means, factors, logs, limit } = scaling;
-    for row in values.chunks_exact_mut(stride) {
-        for (value, log) in row.iter_mut().zip(logs) {
-            *value = if *log == 0.0 { *value } else { signed_log(*value) };
-        }
-        for ((value, mean), factor) in row.iter_mut().zip(means).zip(factors) {
-            let input = (*value - mean) * factor;
-            // A comparison with NaN is false: what is missing ends up as 0.
-            let input = if input > *limit { *limit } else { input };
-            let input = if input < -limit { -limit } else { input };
-            *value = if input.is_nan() { 0.0 } else { input };
+    pub(crate) fn standardise(values: &mut [f32], stride: usize, scaling: &Scaling) {
+        let Scaling { means, factors, logs, limit } = scaling;
+        for row in values.chunks_exact_mut(stride) {
+            for (value, log) in row.iter_mut().zip(logs) {
+                *value = if *log == 0.0 { *value } else { signed_log(*value) };
+            }
+            for ((value, mean), factor) in row.iter_mut().zip(means).zip(factors) {
+                let input = (*value - mean) * factor;
+                // A comparison with NaN is false: what is missing ends up as 0.
+                let input = if input > *limit { *limit } else { input };
+                let input = if input < -limit { -limit } else { input };
+                *value = if input.is_nan() { 0.0 } else { input };
+            }
         }
     }
 }
@@ -135,10 +84,11 @@ pub(crate) fn signed_log(x: f32) -> f32 {
     if x.is_nan() { x } else { signed }
 }
 
-at_levels! {
+for_levels! {
     /// `out = bias + from * weights` for all rows that `out` has room for; `block` is a row of biases
     /// and a row of weights for each of the first values of a row, all of `width`.
-    product(from: Rows<'_>, block: &[f32], width: usize, out: &mut [f32]) = product_loop<Lanes>
+    pub(crate) fn product(from: Rows<'_>, block: &[f32], width: usize, out: &mut [f32]) =
+        product_loop::<lanes::Plain>, product_loop::<lanes::Halves>, product_loop::<lanes::Wide>
 }
 
 #[inline(always)]
@@ -188,15 +138,12 @@ pub(crate) fn lanes_mut(values: &mut [f32]) -> &mut [f32; LANES] {
     values.first_chunk_mut().expect("rows are as wide as whole lanes")
 }
 
-at_levels! {
+for_levels! {
     /// The hyperbolic tangent of each value.
-    tanh(values: &mut [f32]) = tanh_loop
-}
-
-#[inline(always)]
-fn tanh_loop(values: &mut [f32]) {
-    for value in values {
-        *value = tangent(*value);
+    pub(crate) fn tanh(values: &mut [f32]) {
+        for value in values {
+            *value = tangent(*value);
+        }
     }
 }
 
@@ -232,22 +179,19 @@ pub(super) fn tangent(x: f32) -> f32 {
     f32::from_bits(tangent.to_bits() | (x.to_bits() & 0x8000_0000))
 }
 
-at_levels! {
+for_levels! {
     /// The score of each row: `bias` and the sum of its values times `weights`, in double precision.
-    score(from: Rows<'_>, weights: &[f32], bias: f32, scores: &mut [f64]) = score_loop
-}
-
-#[inline(always)]
-fn score_loop(from: Rows<'_>, weights: &[f32], bias: f32, scores: &mut [f64]) {
-    for (at, score) in scores.iter_mut().enumerate() {
-        let row = from.row(at, weights.len()).as_chunks::<LANES>().0;
-        let mut sums = [0.0f64; LANES];
-        for (values, weights) in row.iter().zip(weights.as_chunks::<LANES>().0) {
-            for lane in 0..LANES {
-                sums[lane] += f64::from(values[lane]) * f64::from(weights[lane]);
+    pub(crate) fn score(from: Rows<'_>, weights: &[f32], bias: f32, scores: &mut [f64]) {
+        for (at, score) in scores.iter_mut().enumerate() {
+            let row = from.row(at, weights.len()).as_chunks::<LANES>().0;
+            let mut sums = [0.0f64; LANES];
+            for (values, weights) in row.iter().zip(weights.as_chunks::<LANES>().0) {
+                for lane in 0..LANES {
+                    sums[lane] += f64::from(values[lane]) * f64::from(weights[lane]);
+                }
             }
+            *score = f64::from(bias) + sums.iter().sum::<f64>();
         }
-        *score = f64::from(bias) + sums.iter().sum::<f64>();
     }
 }
 
