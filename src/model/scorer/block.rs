@@ -136,7 +136,7 @@ impl Scorer {
                     let (slots, circuits) = (&mut scratch.slots, &trees.circuits);
                     trees.each(&trees.order, sheet, sums, |circuit, sums| {
                         self.kernels.circuit(sheet, circuits.ops(circuit), slots);
-                        self.kernels.add(&slots.root()[..wide], circuits.values(circuit), sums);
+                        self.kernels.add(&slots.root()[..wide], circuits, circuit, sums);
                     });
                 }
             }

@@ -11,7 +11,8 @@
 //! will do: the answers are the bits of a leaf's number.
 
 use super::super::tree::{Child, Tree};
-use super::kernel::{DUMP, Op, ROOT, SLOTS};
+use super::bit_circuit::value_table;
+use super::kernel::{DUMP, Lane, Op, ROOT, SLOTS};
 use super::plan::CodeTest;
 use std::ops::Range;
 
@@ -21,6 +22,8 @@ pub(super) struct ByteCircuits {
     ops: Vec<Op>,
     /// Leaf values by number, each tree's padded to a length that kernels know.
     values: Vec<f64>,
+    /// The same as [`value_table`]s, eight values a lane.
+    tables: Vec<Lane>,
 }
 
 /// One tree's part.
@@ -50,6 +53,7 @@ impl ByteCircuits {
         self.values.extend(leaves.iter().map(|&leaf| tree.leaves()[leaf as usize].value));
         // Kernels know 32, 64, 128 and 256.
         self.values.resize(first + leaves.len().next_power_of_two().max(32), 0.0);
+        self.tables.extend(value_table(&self.values[first..]));
         Some(ByteCircuit { ops: first_op..self.ops.len(), values: first..self.values.len() })
     }
 
@@ -59,6 +63,11 @@ impl ByteCircuits {
 
     pub(super) fn values(&self, circuit: &ByteCircuit) -> &[f64] {
         &self.values[circuit.values.clone()]
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn table(&self, circuit: &ByteCircuit) -> &[Lane] {
+        &self.tables[circuit.values.start / 8..circuit.values.end / 8]
     }
 }
 

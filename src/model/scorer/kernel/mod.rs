@@ -12,6 +12,7 @@ mod portable;
 
 use super::BLOCK;
 use super::bit_circuit::TreeChunk;
+use super::byte_circuit::{ByteCircuit, ByteCircuits};
 use super::search::ThresholdTable;
 use crate::simd::Level;
 
@@ -119,13 +120,19 @@ impl Kernels {
         }
     }
 
-    /// Adds to each doc's sum the value of its leaf; there are 32, 64, 128 or 256 values.
-    pub(super) fn add(self, leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
+    /// Adds to each doc's sum the value of its leaf.
+    pub(super) fn add(
+        self,
+        leaves: &[Lane],
+        circuits: &ByteCircuits,
+        circuit: &ByteCircuit,
+        sums: &mut [f64],
+    ) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Level::Avx512 => unsafe { avx512::look_up::add(leaves, values, sums) },
-            _ => portable::add(leaves, values, sums),
+            Level::Avx512 => unsafe { avx512::add(leaves, circuits.table(circuit), sums) },
+            _ => portable::add(leaves, circuits.values(circuit), sums),
         }
     }
 

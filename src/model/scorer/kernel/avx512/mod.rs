@@ -1,7 +1,6 @@
 //! 64 docs, 16 cells or 8 sums an instruction.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-pub(super) mod look_up;
 pub(super) mod planes;
 pub(super) mod search;
 pub(super) mod turn;
@@ -30,6 +29,13 @@ pub(super) fn circuit(sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
         carry = _mm512_mask_add_epi8(carry, is_side, side, add);
         store(&mut slots.0[op.to as usize % SLOTS][0], carry);
     }
+}
+
+/// Adds to each sum the value of its leaf, for one lane.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) fn add(leaves: &[Lane], table: &[Lane], sums: &mut [f64]) {
+    debug_assert_eq!(leaves.len(), 1);
+    values::add(&[load(&leaves[0])], table, sums);
 }
 
 #[target_feature(enable = "avx512f")]

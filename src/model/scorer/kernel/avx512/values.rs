@@ -18,7 +18,7 @@ use std::arch::x86_64::{
 /// Adds to each sum the value of its number.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline(never)]
-pub(super) fn add(numbers: &[__m512i; 8], table: &[Lane], sums: &mut [f64]) {
+pub(super) fn add(numbers: &[__m512i], table: &[Lane], sums: &mut [f64]) {
     let sums = sums.as_chunks_mut::<64>().0.iter_mut().zip(numbers);
     if let Some(table) = table.first_chunk::<32>() {
         sums.for_each(|(sums, &numbers)| of_256(numbers, table, sums));
