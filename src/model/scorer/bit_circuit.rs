@@ -45,7 +45,7 @@ pub(super) struct TreeChunk {
 pub(super) struct ChunkColumn {
     pub(super) at: u32,
     /// The number of the chunk's thresholds below each code.
-    pub(super) below: Box<[u8; 256]>,
+    pub(super) below: Box<[Lane; 4]>,
     pub(super) tests: u32,
 }
 
@@ -164,9 +164,10 @@ impl Tests {
         let mut next = FIXED as u32;
         let mut columns = Vec::new();
         for (at, planes) in (0..).zip(self.planes.chunks_mut(256)) {
-            let mut below = Box::new([0; 256]);
+            let mut below = Box::new([Lane::default(); 4]);
             let first = next;
-            for (plane, below) in planes.iter_mut().zip(below.iter_mut()) {
+            let codes = below.iter_mut().flat_map(|lane| &mut lane.0);
+            for (plane, below) in planes.iter_mut().zip(codes) {
                 *below = (next - first) as u8;
                 if *plane > 0 {
                     *plane = next;

@@ -8,8 +8,9 @@ mod values;
 
 use super::{Lane, Op, SLOTS, Sheet, Slots};
 use std::arch::x86_64::{
-    __m512i, _mm512_and_si512, _mm512_cmpgt_epu8_mask, _mm512_load_si512, _mm512_mask_add_epi8,
-    _mm512_set1_epi8, _mm512_setzero_si512, _mm512_store_si512, _mm512_xor_si512,
+    __m512, __m512i, _mm512_and_si512, _mm512_cmpgt_epu8_mask, _mm512_load_si512, _mm512_loadu_ps,
+    _mm512_mask_add_epi8, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_store_si512,
+    _mm512_xor_si512,
 };
 
 /// For one lane: more of them have planes.
@@ -48,4 +49,11 @@ fn load(lane: &Lane) -> __m512i {
 fn store(lane: &mut Lane, value: __m512i) {
     // SAFETY: a lane is the 64 bytes that are written, on a boundary of 64.
     unsafe { _mm512_store_si512(lane.0.as_mut_ptr().cast(), value) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_ps(values: &[f32; 16]) -> __m512 {
+    // SAFETY: the load reads sixteen `f32`.
+    unsafe { _mm512_loadu_ps(values.as_ptr()) }
 }
