@@ -17,7 +17,7 @@
 
 use super::{ModelPart, Part};
 use crate::error::{Error, Result};
-use crate::model::binned::ForestScorer;
+use crate::model::binned::AddForest;
 use crate::model::composite::no_ranks;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::{ScoreMap, ScorerBuilder, SumStep};
@@ -214,9 +214,9 @@ impl ModelPart for Calibrated {
         scorer.program.close(1.0, 0.0, 1.0);
     }
 
-    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
+    fn add_binned<'a>(&'a self, add: &mut AddForest<'a, '_>, sums: &mut [f64]) -> Result<()> {
         let mut own = vec![0.0; sums.len()];
-        self.model.add_binned(scorer, &mut own)?;
+        self.model.add_binned(add, &mut own)?;
         self.knots.apply(&mut own);
         sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
         Ok(())

@@ -19,7 +19,7 @@
 
 use super::{Forest, ModelPart};
 use crate::error::{Error, Result};
-use crate::model::binned::ForestScorer;
+use crate::model::binned::AddForest;
 use crate::model::parallel;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
@@ -266,12 +266,12 @@ impl Classes {
     /// The margins of so many binned documents, class by class.
     pub(crate) fn binned_margins<'a>(
         &'a self,
-        forests: &mut dyn ForestScorer<'a>,
+        add: &mut AddForest<'a, '_>,
         num_docs: usize,
     ) -> Result<Vec<Vec<f64>>> {
         let margin = |(forest, &start): (&'a Forest, &f64)| {
             let mut margin = vec![start; num_docs];
-            forests.add(forest, &mut margin)?;
+            add(forest, &mut margin)?;
             Ok(margin)
         };
         self.forests.iter().zip(&self.starts).map(margin).collect()
@@ -327,8 +327,8 @@ impl ModelPart for Classes {
         scorer.program.expect(self.expectation.clone());
     }
 
-    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
-        let margins = self.binned_margins(scorer, sums.len())?;
+    fn add_binned<'a>(&'a self, add: &mut AddForest<'a, '_>, sums: &mut [f64]) -> Result<()> {
+        let margins = self.binned_margins(add, sums.len())?;
         self.expectation.add_gains(&margins, sums);
         Ok(())
     }

@@ -14,7 +14,7 @@
 
 use super::{ModelPart, NoSum, Term};
 use crate::error::{Error, Result};
-use crate::model::binned::ForestScorer;
+use crate::model::binned::AddForest;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{list, put};
@@ -278,8 +278,8 @@ impl ModelPart for Forest {
         Ok(())
     }
 
-    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
-        scorer.add(self, sums)
+    fn add_binned<'a>(&'a self, add: &mut AddForest<'a, '_>, sums: &mut [f64]) -> Result<()> {
+        add(self, sums)
     }
 
     fn forests(&self) -> &[Forest] {

@@ -6,7 +6,7 @@
 
 use super::{ModelPart, NoSum, Term};
 use crate::error::Result;
-use crate::model::binned::ForestScorer;
+use crate::model::binned::AddForest;
 use crate::model::composite::no_ranks;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
@@ -64,8 +64,8 @@ impl ModelPart for Model {
         Ok(())
     }
 
-    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
-        Model::add_binned(self, scorer, sums)
+    fn add_binned<'a>(&'a self, add: &mut AddForest<'a, '_>, sums: &mut [f64]) -> Result<()> {
+        Model::add_binned(self, add, sums)
     }
 
     fn inner(&self) -> Option<&Model> {

@@ -23,7 +23,7 @@ pub(super) use forest::{ZERO, at_most, flush, is_zero, nearest};
 pub(super) use stack::derived_of;
 
 use super::Model;
-use super::binned::{ForestScorer, no_bins};
+use super::binned::{AddForest, no_bins};
 use super::read::{ModelLine, ModelReader};
 use super::scorer::ScorerBuilder;
 use crate::error::Result;
@@ -109,11 +109,7 @@ pub(super) trait ModelPart {
     }
 
     /// Adds its scores of binned documents to `sums`; an error if bins are not enough.
-    fn add_binned<'a>(
-        &'a self,
-        _scorer: &mut dyn ForestScorer<'a>,
-        _sums: &mut [f64],
-    ) -> Result<()> {
+    fn add_binned<'a>(&'a self, _add: &mut AddForest<'a, '_>, _sums: &mut [f64]) -> Result<()> {
         Err(no_bins())
     }
 
