@@ -177,10 +177,8 @@ impl ModelPart for Calibrated {
         "a calibrated model"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
-        let count = line.count()?;
-        line.end()?;
-        let knots = reader.lines(count, |line| {
+    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>) -> Result<Self> {
+        let knots = reader.lines(line.last_count()?, |line| {
             Ok(Knot { score: line.float("a score")?, value: line.float("a value")? })
         })?;
         let model = reader.model()?;

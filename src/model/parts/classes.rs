@@ -285,14 +285,11 @@ impl ModelPart for Classes {
 
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let link = line.one_of([("softmax", Link::Softmax), ("ordinal", Link::Ordinal)])?;
-        let count = line.count()?;
-        line.end()?;
-        let classes = reader.lines(count, |line| {
+        let classes = reader.lines(line.last_count()?, |line| {
             Ok(Class { label: line.float("a label")?, gain: line.float("a gain")? })
         })?;
         let mut line = reader.after("starts")?;
-        let count = line.count()?;
-        let starts: Vec<f64> = (0..count).map(|_| line.float("a start")).collect::<Result<_>>()?;
+        let starts = line.list(|line| line.float("a start"))?;
         line.end()?;
         let empty = Self::new(reader.num_features(), link, &classes, starts)
             .map_err(|e| reader.refuse(&e))?;

@@ -234,14 +234,14 @@ impl ModelPart for Forest {
 
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let cells = line.one_of([("f32", CellType::F32), ("f64", CellType::F64)])?;
-        let trees = line.count()?;
-        line.end()?;
+        let trees = line.last_count()?;
         let mut line = reader.after("zeros")?;
-        let zeros = line.list("a feature")?;
+        let zeros = line.list(|line| line.parse("a feature"))?;
         line.end()?;
         let sets = reader.list("sets", |line| {
             line.keyword("set")?;
-            Ok(Set { feature: line.parse("a feature")?, categories: line.list("a category")? })
+            let feature = line.parse("a feature")?;
+            Ok(Set { feature, categories: line.list(|line| line.parse("a category"))? })
         })?;
         let mut forest = Self::foreign(reader.num_features(), cells, zeros, sets, vec![])
             .map_err(|e| reader.refuse(&e))?;

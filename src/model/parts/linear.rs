@@ -47,12 +47,11 @@ impl ModelPart for Linear {
         "a linear part"
     }
 
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
-        let count = line.count()?;
-        line.end()?;
-        let term =
-            |line: &mut ModelLine<'_>| Ok((line.parse("a feature")?, line.float("a weight")?));
-        Ok(Self::new(reader.lines(count, term)?))
+    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>) -> Result<Self> {
+        let terms = reader.lines(line.last_count()?, |line| {
+            Ok((line.parse("a feature")?, line.float("a weight")?))
+        })?;
+        Ok(Self::new(terms))
     }
 
     fn write(&self, text: &mut String) {

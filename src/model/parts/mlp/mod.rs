@@ -163,25 +163,23 @@ impl ModelPart for Mlp {
     }
 
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
-        let limit = line.single("a limit")?;
-        let count = line.count()?;
-        line.end()?;
-        let inputs = reader.lines(count, |line| {
+        let limit = line.float("a limit")?;
+        let inputs = reader.lines(line.last_count()?, |line| {
             Ok(NetInput {
                 feature: line.parse("a feature")?,
                 log: line.one_of([("x", false), ("log", true)])?,
-                mean: line.single("a mean")?,
-                scale: line.single("a scale")?,
+                mean: line.float("a mean")?,
+                scale: line.float("a scale")?,
             })
         })?;
-        let (mut layers, mut before) = (Vec::new(), count);
+        let (mut layers, mut before) = (Vec::new(), inputs.len());
         for _ in 0..reader.count("layers")? {
             let mut layer = Layer::default();
             // A unit's bias, and a weight for each value before.
             let units = reader.list("layer", |line| {
-                layer.biases.push(line.single("a bias")?);
+                layer.biases.push(line.float("a bias")?);
                 for _ in 0..before {
-                    layer.weights.push(line.single("a weight")?);
+                    layer.weights.push(line.float("a weight")?);
                 }
                 Ok(())
             })?;
