@@ -1,9 +1,10 @@
 //! XGBoost's JSON to a model.
 
-use super::super::super::parts::{CellType, Forest, Linear, Set};
+use super::super::super::parts::{CellType, Forest, Linear};
 use super::super::super::tree::{Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
-use super::super::arrange::{ForeignNode, arrange};
+use super::super::arrange::{ForeignNode, ForeignSets, arrange};
+use super::super::one_score;
 use super::super::ubjson;
 use crate::error::{Error, Result};
 use serde_json::Value;
@@ -25,8 +26,7 @@ fn model(root: &Value) -> Result<Model> {
     if number(&params["num_class"]).unwrap_or(0.0) > 1.0
         || number(&params["num_target"]).unwrap_or(1.0) > 1.0
     {
-        let what = "a model with more than one score a doc cannot be read";
-        return Err(Error::model("xgboost.classes", what));
+        return Err(one_score("xgboost.classes"));
     }
     // Numbers of sets come after those of features.
     let features = number(&params["num_feature"]).filter(|&count| count < f64::from(1u32 << 31));
@@ -109,11 +109,10 @@ fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result
     if list(booster, "tree_info", integer)?.iter().any(|&class| class != 0) {
         return Err(fault("tree_info"));
     }
-    let features = model.num_features();
-    let mut sets = Vec::new();
+    let mut sets = ForeignSets { features: model.num_features(), ..ForeignSets::default() };
     let mut grown = Vec::new();
     for (number, tree) in trees.iter().enumerate() {
-        let tree = XgboostNodes::of(tree, features)
+        let tree = XgboostNodes::of(tree)
             .and_then(|nodes| nodes.tree(&mut sets))
             .map_err(|error| error.hint(format!("in tree {number}")))?;
         grown.push(match weights {
@@ -121,13 +120,13 @@ fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result
             None => tree,
         });
     }
+    let ForeignSets { features, sets } = sets;
     let forest = Forest::foreign(features, CellType::F32, vec![], sets, grown)?;
     model.add(Component::new(Part::Forest(forest)))
 }
 
 /// A tree as XGBoost has it: lists by node.
 struct XgboostNodes {
-    features: usize,
     left: Vec<i64>,
     right: Vec<i64>,
     conditions: Vec<f64>,
@@ -140,7 +139,7 @@ struct XgboostNodes {
 }
 
 impl XgboostNodes {
-    fn of(tree: &Value, features: usize) -> Result<Self> {
+    fn of(tree: &Value) -> Result<Self> {
         if number(&tree["tree_param"]["size_leaf_vector"]).unwrap_or(0.0) > 1.0 {
             return Err(Error::model("xgboost.classes", "leaves of many values cannot be read"));
         }
@@ -150,7 +149,6 @@ impl XgboostNodes {
         // JSON has infinities as text, if at all.
         let condition = |x: &Value| number(x).map(|x| f64::from(x as f32));
         Ok(Self {
-            features,
             right: integers("right_children")?,
             conditions: column(tree, "split_conditions", left.len(), condition)?,
             indices: integers("split_indices")?,
@@ -162,7 +160,7 @@ impl XgboostNodes {
         })
     }
 
-    fn tree(&self, sets: &mut Vec<Set>) -> Result<Tree> {
+    fn tree(&self, sets: &mut ForeignSets) -> Result<Tree> {
         arrange(0i64, self.left.len(), |node| {
             let at = usize::try_from(node).ok().filter(|&at| at < self.left.len());
             let at = at.ok_or_else(|| fault("left_children").got(node))?;
@@ -171,7 +169,7 @@ impl XgboostNodes {
                 return Ok(ForeignNode::Leaf(Leaf { value: self.conditions[at], cover, docs: 0 }));
             }
             let feature = u32::try_from(self.indices[at]).ok();
-            let feature = feature.filter(|&f| (f as usize) < self.features);
+            let feature = feature.filter(|&f| (f as usize) < sets.features);
             let feature = feature.ok_or_else(|| fault("split_indices").got(self.indices[at]))?;
             let default_left = self.default_left[at] != 0;
             let split = Split {
@@ -184,20 +182,15 @@ impl XgboostNodes {
                 ..Split::default()
             };
             let (left, right) = (self.left[at], self.right[at]);
-            let mut on_set = |categories: Vec<u32>, split: Split| {
-                sets.push(Set { feature, categories });
-                let feature = (self.features + sets.len() - 1) as u32;
-                Split { feature, threshold: 0.5, ..split }
-            };
             if let Some(categories) = self.categories.get(&node) {
                 // Those in the set go right there, and left here.
-                let split =
-                    on_set(categories.clone(), Split { missing_left: !default_left, ..split });
+                let split = Split { missing_left: !default_left, ..split };
+                let split = sets.split(split, categories.clone());
                 return Ok(ForeignNode::Split { split, left: right, right: left });
             }
             if split.threshold == f64::NEG_INFINITY {
                 // Nothing but missing values goes left: nothing is in no set.
-                return Ok(ForeignNode::Split { split: on_set(vec![], split), left, right });
+                return Ok(ForeignNode::Split { split: sets.split(split, vec![]), left, right });
             }
             Ok(ForeignNode::Split { split, left, right })
         })
