@@ -87,6 +87,11 @@ impl Expectation {
         self.link
     }
 
+    /// The classes, by rising label.
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
     /// The number of classes.
     pub fn num_classes(&self) -> usize {
         self.classes.len()

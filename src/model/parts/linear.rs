@@ -32,14 +32,6 @@ impl Linear {
     pub fn terms(&self) -> &[(u32, f64)] {
         &self.terms
     }
-
-    /// The score of a row.
-    pub fn score<T: Copy + Into<f64>>(&self, row: &[T]) -> f64 {
-        self.terms.iter().fold(0.0, |sum, &(feature, weight)| {
-            let value: f64 = row[feature as usize].into();
-            if value.is_nan() { sum } else { sum + weight * value }
-        })
-    }
 }
 
 impl ModelPart for Linear {

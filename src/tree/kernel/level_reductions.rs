@@ -4,11 +4,12 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512Ops;
-use super::search::{PortableOps, SearchOps, SearchScratch, feature_sums, padded, score_all};
+use super::search::{
+    PortableOps, SearchOps, SearchScratch, feature_sums, padded, score_all, split_value,
+};
 use crate::simd::for_levels;
 use crate::tree::column_scan::{NodeColumns, SiblingPair, SplitSearcher};
 use crate::tree::features::{FeatureSet, FeatureSlot};
-use crate::tree::packed_gradients::GradientSums;
 use crate::tree::split_noise::SplitNoise;
 use crate::tree::split_search::SearchNode;
 use std::ops::Range;
@@ -234,17 +235,9 @@ fn add_feature<Ops: SearchOps>(
 #[inline(always)]
 fn add_values(node: &SearchNode<'_>, prefix: &[u64], more: u64, values: &mut [f64]) {
     let SearchNode { total, least, l2, unsplit_value, .. } = *node;
-    let total = GradientSums::of(total);
-    let (grad, mass) = (f64::from(total.grad), f64::from(total.mass));
     // One by one: from steps of eight the compiler makes slow gathers and scatters.
     for (prefix, value) in prefix.iter().zip(values) {
-        let sums = GradientSums::of(prefix.wrapping_add(more));
-        let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));
-        let (right_grad, right_mass) = (grad - left_grad, mass - left_mass);
-        let (left, right) = (left_mass + l2, right_mass + l2);
-        let both =
-            (left_grad * left_grad * right + right_grad * right_grad * left) / (left * right);
-        let fits = left_mass.min(right_mass) >= least;
-        *value += if fits { both - unsplit_value } else { 0.0 };
+        let (both, mass) = split_value(total, prefix.wrapping_add(more), l2);
+        *value += if mass >= least { both - unsplit_value } else { 0.0 };
     }
 }

@@ -1,4 +1,8 @@
 //! Partitions documents by a split, keeping the order on both sides.
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "a kernel behind a run-time check")
+)]
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
@@ -40,9 +44,10 @@ pub(crate) fn partition(
 ) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() && avx512::fits(cells) => {
+        // SAFETY: the level is available, and stands for all features that the kernel is compiled for.
+        Level::Avx512 if level.is_available() && avx512::fits(cells) => unsafe {
             avx512::partition(cells, side, docs, right)
-        }
+        },
         _ => plain(cells, side, docs, right),
     }
 }

@@ -149,7 +149,7 @@ for_levels! {
 
 /// tanh(x) with an absolute error below 2e-7: `(1 - e) / (1 + e)` with `e = exp(-2 |x|)`.
 #[inline(always)]
-pub(super) fn tangent(x: f32) -> f32 {
+fn tangent(x: f32) -> f32 {
     /// Adding it rounds to a whole number, which then stands in the lowest bits.
     const ROUND: f32 = 12_582_912.0;
     /// `ln 2` to the powers, over the factorials: 2^f as a series around 0.

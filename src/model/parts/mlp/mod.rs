@@ -31,7 +31,6 @@ use crate::model::Model;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{list, put};
-use kernel::{signed_log, tangent};
 
 /// The most hidden layers.
 pub(crate) const MOST_LAYERS: usize = 2;
@@ -128,32 +127,6 @@ impl Mlp {
             weights = rest;
         }
         Self::new(self.inputs.clone(), self.limit, layers)
-    }
-
-    /// The score of a row, computed one unit after the other: the slow oracle of the scorer.
-    pub fn score<T: Copy + Into<f64>>(&self, row: &[T]) -> f64 {
-        let input = |input: &NetInput| {
-            let value = super::nearest(row[input.feature as usize].into());
-            let value = if input.log { signed_log(value) } else { value };
-            let value = (value - input.mean) * (1.0 / input.scale);
-            if value.is_nan() { 0.0 } else { value.clamp(-self.limit, self.limit) }
-        };
-        let mut values: Vec<f32> = self.inputs.iter().map(input).collect();
-        let Some((output, hidden)) = self.layers.split_last() else { return 0.0 };
-        for layer in hidden {
-            let unit = |(&bias, weights): (&f32, &[f32])| {
-                let terms = values.iter().zip(weights);
-                tangent(terms.fold(bias, |sum, (value, weight)| sum + value * weight))
-            };
-            let rows = layer.weights.chunks(values.len());
-            values = layer.biases.iter().zip(rows).map(unit).collect();
-        }
-        // Sixteen sums, each of every sixteenth term.
-        let mut sums = [0.0; kernel::LANES];
-        for (at, (&value, &weight)) in values.iter().zip(&output.weights).enumerate() {
-            sums[at % kernel::LANES] += f64::from(value) * f64::from(weight);
-        }
-        f64::from(output.biases[0]) + sums.iter().sum::<f64>()
     }
 }
 
