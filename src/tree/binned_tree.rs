@@ -68,7 +68,8 @@ impl BinnedTree {
                 Some(set) => category_test(set, split, mapper)?,
                 None => threshold_test(split, mapper)?,
             };
-            let (column, side) = (slot.column as usize, slot.side(&test, split.missing_left));
+            let (column, side) =
+                (slot.location.column as usize, slot.side(&test, split.missing_left));
             Some(BinnedSplit { column, side, left: split.left, right: split.right })
         };
         let splits = tree.splits().iter().map(binned).collect::<Option<_>>()?;

@@ -260,7 +260,7 @@ impl ActiveConstraints {
 
     /// The direction of a split; 0 if unconstrained, or if only missing values go right.
     pub(super) fn direction(&self, slots: &FeatureSlots, slot: usize, code: u8) -> i8 {
-        let is_of_missing = u16::from(code) + 2 == slots.all()[slot].codes;
+        let is_of_missing = u16::from(code) + 2 == slots.all()[slot].location.codes;
         if is_of_missing { 0 } else { self.directions[slot] }
     }
 }

@@ -308,7 +308,7 @@ impl Grower {
         let choice = best.choice;
         let histogram = self.leaves[at].histogram.take();
         let slot = self.slots.all()[choice.slot];
-        let cells = growth.table.matrix.padded(slot.column as usize);
+        let cells = growth.table.matrix.padded(slot.location.column as usize);
         let side = slot.side(&choice.test, choice.missing_left);
         let leaf = &mut self.leaves[at];
         let middle = self.docs.partition(from_ref(&leaf.docs), cells, &side)[0];

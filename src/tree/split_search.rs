@@ -275,12 +275,12 @@ mod tests {
         let stride = slots.stride();
         let mut best: Option<SplitCandidate> = None;
         for (number, slot) in slots.all().iter().enumerate() {
-            let column = &sums[slot.column as usize * stride..][..stride];
+            let column = &sums[slot.location.column as usize * stride..][..stride];
             let add = |goes: &dyn Fn(u8) -> bool| {
                 let sums = (0..=u8::MAX).zip(column).filter(|&(byte, _)| goes(byte));
                 sums.fold(0u64, |sum, (_, &more)| sum.wrapping_add(more))
             };
-            let codes = slot.codes as u8;
+            let codes = slot.location.codes as u8;
             // Of the last code but that of missing cells.
             let doc_data = slot.side(&SplitTest::UpTo(codes - 2), false);
             let has_missing = add(&|byte| !doc_data.contains(byte)) != 0;

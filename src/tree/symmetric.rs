@@ -134,7 +134,7 @@ impl Grower {
             chosen.missing_left.unwrap_or_else(|| !slot.is_category && has_most_left());
         let lefts = lefts(missing_left);
         let side = slot.side(&test, missing_left);
-        let cells = growth.table.matrix.padded(slot.column as usize);
+        let cells = growth.table.matrix.padded(slot.location.column as usize);
         let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.docs.clone()).collect();
         let middles = self.docs.partition(&runs, cells, &side);
         let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.rest.clone()).collect();
@@ -156,9 +156,10 @@ impl Grower {
         growth: &TreeGrowth<'_>,
     ) -> u64 {
         let bytes = 0..=u8::MAX;
-        if let (Some(sums), Ok(at)) =
-            (&leaf.histogram, growth.positions.binary_search(&self.strips.position(slot.column)))
-        {
+        if let (Some(sums), Ok(at)) = (
+            &leaf.histogram,
+            growth.positions.binary_search(&self.strips.position(slot.location.column)),
+        ) {
             // One column only: `side` has all 256 bytes, and beyond the stride come the next
             // column's sums.
             let stride = self.pool.shape().stride;
@@ -166,7 +167,7 @@ impl Grower {
             let left = bytes.zip(sums).filter(|&(byte, _)| side.contains(byte));
             return left.fold(0, |sum, (_, &more)| sum.wrapping_add(more));
         }
-        let cells = growth.table.matrix.padded(slot.column as usize);
+        let cells = growth.table.matrix.padded(slot.location.column as usize);
         let docs = self.docs.get(leaf.docs.clone()).iter();
         let left = docs.filter(|&&doc| side.contains(cells[doc as usize]));
         left.fold(0, |sum, &doc| sum.wrapping_add(self.packed[doc as usize]))

@@ -114,7 +114,7 @@ impl<'a> LevelReductions<'a> {
             of_column.push(features.len());
             for (slot, of) in searcher.slots_at(position) {
                 if criteria.features.contains(slot) {
-                    let len = padded(usize::from(of.codes) - 1);
+                    let len = padded(usize::from(of.location.codes) - 1);
                     features.push(FeatureReductions { slot, start, len, has_missing: false });
                     start += 2 * len;
                 }
@@ -198,7 +198,7 @@ fn add_feature<Ops: SearchOps>(
     scratch: &mut SearchScratch,
 ) {
     let NodeColumns { searcher, node, .. } = columns;
-    let codes = usize::from(slot.codes);
+    let codes = usize::from(slot.location.codes);
     let missing = sums[codes - 1];
     let (right, left) = values.split_at_mut(feature.len);
     if missing != 0 && !feature.has_missing {
