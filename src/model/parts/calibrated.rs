@@ -173,10 +173,6 @@ impl ScoreMap for Knots {
 }
 
 impl ModelPart for Calibrated {
-    fn noun(&self) -> &'static str {
-        "a calibrated model"
-    }
-
     fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>) -> Result<Self> {
         let knots = reader.lines(line.last_count()?, |line| {
             Ok(Knot { score: line.float("a score")?, value: line.float("a value")? })

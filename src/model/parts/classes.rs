@@ -284,10 +284,6 @@ impl Classes {
 }
 
 impl ModelPart for Classes {
-    fn noun(&self) -> &'static str {
-        "classes"
-    }
-
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let link = line.one_of([("softmax", Link::Softmax), ("ordinal", Link::Ordinal)])?;
         let classes = reader.lines(line.last_count()?, |line| {

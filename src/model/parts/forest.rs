@@ -228,10 +228,6 @@ pub(in crate::model) fn is_zero(value: f64) -> bool {
 }
 
 impl ModelPart for Forest {
-    fn noun(&self) -> &'static str {
-        "a forest"
-    }
-
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let cells = line.one_of([("f32", CellType::F32), ("f64", CellType::F64)])?;
         let trees = line.last_count()?;

@@ -14,10 +14,6 @@ use crate::model::write;
 use crate::model::{Model, Normalisation};
 
 impl ModelPart for Model {
-    fn noun(&self) -> &'static str {
-        "a model"
-    }
-
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         line.end()?;
         reader.model()

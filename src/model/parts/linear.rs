@@ -35,10 +35,6 @@ impl Linear {
 }
 
 impl ModelPart for Linear {
-    fn noun(&self) -> &'static str {
-        "a linear part"
-    }
-
     fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>) -> Result<Self> {
         let terms = reader.lines(line.last_count()?, |line| {
             Ok((line.parse("a feature")?, line.float("a weight")?))

@@ -2,7 +2,7 @@
 
 use super::super::parts::mlp::{Activations, Net};
 use super::super::parts::{Expectation, ZERO, at_most, flush};
-use super::kernel::{Lane, Sheet, Slots, Tile};
+use super::kernel::{Lane, Sheet, Slots};
 use super::plan::{CellRule, Search, ValueSource};
 use super::program::{Form, SumStep, Trees};
 use super::rows::{ScorerRows, Value, is_f32};
@@ -15,7 +15,8 @@ pub(super) struct ScorerScratch {
     /// Cells of one column.
     narrow: Vec<f32>,
     wide: Vec<f64>,
-    tile: Tile,
+    /// Sixteen columns of cells.
+    tile: Vec<[f32; BLOCK]>,
     /// Codes of one column.
     codes: Vec<u8>,
     /// Codes of all columns, one lane after the other, for the circuits.
@@ -189,6 +190,7 @@ impl Scorer {
         lanes.resize(self.columns * width, Lane::default());
         // Docs beyond the last are given any codes: their scores are not read.
         codes.resize(BLOCK, 0);
+        tile.resize(16, [0.0; BLOCK]);
         narrow.resize(BLOCK, 0.0);
         wide.resize(BLOCK, 0.0);
         let (narrow, wide) = (&mut narrow[..docs], &mut wide[..docs]);
@@ -214,7 +216,7 @@ impl Scorer {
                 turned = is_turned.then_some(first);
             }
             let cells = if let Some(column) = search.column(turned) {
-                search.turned(&tile.0[column][..docs], narrow)
+                search.turned(&tile[column][..docs], narrow)
             } else {
                 search.gather_narrow(rows, narrow);
                 &*narrow

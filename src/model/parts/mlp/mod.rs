@@ -131,10 +131,6 @@ impl Mlp {
 }
 
 impl ModelPart for Mlp {
-    fn noun(&self) -> &'static str {
-        "a net"
-    }
-
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let limit = line.float("a limit")?;
         let inputs = reader.lines(line.last_count()?, |line| {

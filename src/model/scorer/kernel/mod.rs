@@ -34,16 +34,6 @@ pub(super) struct Sheet<'a> {
     pub(super) wide: usize,
 }
 
-/// Sixteen columns of cells, for a block of docs.
-#[derive(Debug)]
-pub(super) struct Tile(pub(super) Box<[[f32; BLOCK]]>);
-
-impl Default for Tile {
-    fn default() -> Self {
-        Self(vec![[0.0; BLOCK]; 16].into_boxed_slice())
-    }
-}
-
 /// One split of a circuit.
 ///
 /// With `carry` the result of the op before, and 0 where `keep` is 0 instead of 255, the result is
@@ -168,9 +158,15 @@ impl Kernels {
         }
     }
 
-    /// Takes cells `first..first + 16` of rows of `width` apart into columns, for at most [`BLOCK`] rows;
+    /// Takes cells `first..first + 16` of rows of `width` apart into the columns of `tile`, for at most [`BLOCK`] rows;
     /// false if this level gains nothing by it.
-    pub(super) fn turn(self, rows: &[f32], width: usize, first: usize, tile: &mut Tile) -> bool {
+    pub(super) fn turn(
+        self,
+        rows: &[f32],
+        width: usize,
+        first: usize,
+        tile: &mut [[f32; BLOCK]],
+    ) -> bool {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if first + 16 <= width && !rows.is_empty() => {
