@@ -56,6 +56,19 @@ pub(super) struct SiblingPair<'a> {
     pub(super) is_summed: bool,
 }
 
+impl<'a> SiblingPair<'a> {
+    /// The pair with these documents, and buffers for the sums of the node and of its parent.
+    pub(super) fn of(
+        docs: NodeDocs<'a>,
+        [own, parent]: &'a mut [Option<Box<[u64]>>; 2],
+        nodes: &'a [Option<SearchNode<'a>>; 2],
+        is_summed: bool,
+    ) -> Self {
+        let nodes = nodes.each_ref().map(Option::as_ref);
+        Self { docs, own: own.as_deref_mut(), parent: parent.as_deref_mut(), nodes, is_summed }
+    }
+}
+
 /// Some columns of a node's histogram.
 #[derive(Clone, Copy)]
 pub(super) struct NodeColumns<'a> {

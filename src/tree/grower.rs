@@ -351,7 +351,7 @@ impl Grower {
             if is_summed { self.reduce_histogram(&mut job, growth)? } else { self.summary(&job) };
         let mut scratch = std::mem::take(&mut self.scratch);
         let HistogramScratch { gathered, spare } = &mut scratch;
-        let (mut own, mut parent) = (job.own.take(), job.parent.take());
+        let mut buffers = [job.own.take(), job.parent.take()];
         let nodes = self.nodes(&job, summary, |leaf, summary| {
             let features = self.sampled_features(&leaf.features, leaf.number, growth);
             self.node(summary, leaf, features, growth)
@@ -361,18 +361,13 @@ impl Grower {
         } else {
             self.look_up(&[self.docs_to_sum(&job)], gathered)[0]
         };
-        let pair = SiblingPair {
-            docs,
-            own: own.as_deref_mut(),
-            parent: parent.as_deref_mut(),
-            nodes: nodes.each_ref().map(Option::as_ref),
-            is_summed,
-        };
+        let pair = SiblingPair::of(docs, &mut buffers, &nodes, is_summed);
         let found = self.searcher(growth).search_pair(pair, spare);
         let [own_found, found] =
             self.reducer.best_splits(&self.options, growth.job.round, found)?;
         self.scratch = scratch;
         self.record_result(job.leaf, own_found, summary.total, growth);
+        let [own, parent] = buffers;
         self.keep(job.leaf, own, self.leaves[job.leaf].best.is_some());
         if let Some(leaf) = job.sibling {
             self.record_result(leaf, found, self.leaves[leaf].total, growth);

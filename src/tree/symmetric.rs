@@ -93,13 +93,8 @@ impl Grower {
         let lists: Vec<&[u32]> = jobs.iter().map(|job| self.docs_to_sum(job)).collect();
         let docs = self.look_up(&lists, &mut scratch.gathered);
         let pairs = buffers.iter_mut().zip(&nodes).zip(docs);
-        let pairs = pairs.map(|(([own, parent], nodes), docs)| SiblingPair {
-            docs,
-            own: own.as_deref_mut(),
-            parent: parent.as_deref_mut(),
-            nodes: nodes.each_ref().map(Option::as_ref),
-            is_summed: false,
-        });
+        let pairs =
+            pairs.map(|((buffers, nodes), docs)| SiblingPair::of(docs, buffers, nodes, false));
         let all = self.leaves.iter().filter(|leaf| leaf.count > 0);
         let values = all.map(|leaf| leaf.bounds.value(GradientSums::of(leaf.total), growth.l2));
         let base: f64 = values.filter(|value| value.is_finite()).sum();
