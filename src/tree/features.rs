@@ -43,7 +43,7 @@ impl FeatureSlot {
 /// All features with a slot, by column and then by feature.
 #[derive(Debug)]
 pub(super) struct FeatureSlots {
-    list: Vec<FeatureSlot>,
+    pub(super) list: Vec<FeatureSlot>,
     /// `list[of_column[c]]` are the features of column `c`.
     of_column: Vec<Range<usize>>,
 }
@@ -67,14 +67,6 @@ impl FeatureSlots {
             list[range.start].is_whole = true;
         }
         Self { list, of_column }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    pub(super) fn all(&self) -> &[FeatureSlot] {
-        &self.list
     }
 
     /// The features of a column, with their slot indices.
@@ -144,12 +136,12 @@ impl FeatureSet {
         if part >= 1.0 {
             return self.clone();
         }
-        let mut drawn: Vec<(u64, usize)> = (0..slots.len())
+        let mut drawn: Vec<(u64, usize)> = (0..slots.list.len())
             .filter(|&i| self.contains(i))
-            .map(|i| (draw(seed, stream, u64::from(slots.all()[i].feature)), i))
+            .map(|i| (draw(seed, stream, u64::from(slots.list[i].feature)), i))
             .collect();
         drawn.sort_unstable();
         let size = ((drawn.len() as f64 * part).round() as usize).max(1);
-        Self::of(slots.len(), drawn.into_iter().take(size).map(|(_, i)| i))
+        Self::of(slots.list.len(), drawn.into_iter().take(size).map(|(_, i)| i))
     }
 }

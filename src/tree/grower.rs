@@ -273,7 +273,7 @@ impl Grower {
     fn start(&mut self, growth: &mut TreeGrowth<'_>, num_docs: usize) {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
-        let mut all = FeatureSet::of(self.slots.len(), 0..self.slots.len());
+        let mut all = FeatureSet::of(self.slots.list.len(), 0..self.slots.list.len());
         self.constraints.iter().for_each(|constraints| constraints.remove_weightless(&mut all));
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.slots);
@@ -307,7 +307,7 @@ impl Grower {
         let Some(best) = self.leaves[at].best.take() else { return Ok(()) };
         let choice = best.choice;
         let histogram = self.leaves[at].histogram.take();
-        let slot = self.slots.all()[choice.slot];
+        let slot = self.slots.list[choice.slot];
         let cells = growth.table.matrix.padded(slot.location.column as usize);
         let side = slot.side(&choice.test, choice.missing_left);
         let leaf = &mut self.leaves[at];

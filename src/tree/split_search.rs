@@ -213,7 +213,7 @@ mod tests {
         let matrix = &BinnedMatrix::zeros(width, 1).unwrap();
         let strips = &ColumnStrips::of(matrix).unwrap();
         let size = stride * width;
-        let set = FeatureSet::of(slots.len(), 0..slots.len());
+        let set = FeatureSet::of(slots.list.len(), 0..slots.list.len());
         for seed in 0..20 {
             // A mass of 0 or 1 and a small gradient: many equal values and empty bins.
             let sums: Vec<u64> = (0..size as u64)
@@ -274,7 +274,7 @@ mod tests {
     ) -> Option<SplitCandidate> {
         let stride = slots.stride();
         let mut best: Option<SplitCandidate> = None;
-        for (number, slot) in slots.all().iter().enumerate() {
+        for (number, slot) in slots.list.iter().enumerate() {
             let column = &sums[slot.location.column as usize * stride..][..stride];
             let add = |goes: &dyn Fn(u8) -> bool| {
                 let sums = (0..=u8::MAX).zip(column).filter(|&(byte, _)| goes(byte));
@@ -343,7 +343,7 @@ mod tests {
                 least: 30.0,
                 l2: 2.0,
                 unsplit_value: 0.0,
-                features: FeatureSet::of(slots.len(), 0..slots.len()),
+                features: FeatureSet::of(slots.list.len(), 0..slots.list.len()),
                 constrained: None,
                 best_so_far: BestSoFar::default(),
                 noise: Some(noise),

@@ -111,7 +111,7 @@ impl Grower {
     /// Splits all leaves. Left children replace them; right children are appended in the same
     /// order.
     fn split_level(&mut self, chosen: &LevelSplit, growth: &mut TreeGrowth<'_>) {
-        let slot = self.slots.all()[chosen.slot];
+        let slot = self.slots.list[chosen.slot];
         let test = slot.test(chosen.code);
         let lefts = |missing_left: bool| -> Vec<u64> {
             let side = slot.side(&test, missing_left);
@@ -157,7 +157,7 @@ impl Grower {
         ) {
             // One column only: `side` has all 256 bytes, and beyond the stride come the next
             // column's sums.
-            let stride = self.pool.shape().stride;
+            let stride = self.pool.shape.stride;
             let sums = &sums[at * stride..(at + 1) * stride];
             let left = bytes.zip(sums).filter(|&(byte, _)| side.contains(byte));
             return left.fold(0, |sum, (_, &more)| sum.wrapping_add(more));
@@ -175,7 +175,7 @@ impl Grower {
         choice: &SplitCandidate,
         growth: &mut TreeGrowth<'_>,
     ) {
-        let slot = self.slots.all()[choice.slot];
+        let slot = self.slots.list[choice.slot];
         let SplitOutcome { reduction, inherits, bounds } = self.split_outcome(at, choice, growth);
         let number = growth.splits.len();
         let leaf = &mut self.leaves[at];

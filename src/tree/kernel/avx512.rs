@@ -31,7 +31,7 @@ pub(super) fn partition(
     // A gather reads three bytes after that of a document.
     assert!(bytes.len() > 3);
     // SAFETY: eight words of 32 bits are the 32 bytes that are read.
-    let words = unsafe { _mm256_loadu_si256(side.words().as_ptr().cast()) };
+    let words = unsafe { _mm256_loadu_si256(side.0.as_ptr().cast()) };
     let words = _mm512_castsi256_si512(words);
     let (last_byte, low) = (_mm512_set1_epi32(255), _mm512_set1_epi32(31));
     let one = _mm512_set1_epi32(1);

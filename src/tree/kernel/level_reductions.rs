@@ -164,7 +164,7 @@ impl<'a> LevelReductions<'a> {
                 }
                 let (least, most) = match noise {
                     Some(noise) => {
-                        let id = (slots.all()[feature.slot].feature, missing_left);
+                        let id = (slots.list[feature.slot].feature, missing_left);
                         (f64::NEG_INFINITY, score_all(noise, id, scores))
                     }
                     // A split must reduce something.

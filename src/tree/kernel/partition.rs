@@ -10,17 +10,12 @@ use crate::simd::Level;
 
 /// A set of bytes, a bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ByteSet([u32; 8]);
+pub(crate) struct ByteSet(pub(super) [u32; 8]);
 
 impl ByteSet {
     #[inline]
     pub(crate) fn contains(&self, byte: u8) -> bool {
         self.0[usize::from(byte / 32)] >> (byte % 32) & 1 == 1
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    pub(super) fn words(&self) -> &[u32; 8] {
-        &self.0
     }
 }
 
