@@ -69,15 +69,9 @@ impl ConstrainedSearch<'_> {
                 let [priority, score] = self.score(of.node, feature, value, (missing_left, code));
                 let missing_left = of.node.missing_left(missing_left, missing, left);
                 let (slot, test) = (feature.number, SplitTest::UpTo(code));
-                found.offer(SplitCandidate {
-                    value,
-                    score,
-                    priority,
-                    slot,
-                    test,
-                    missing_left,
-                    left,
-                });
+                let candidate =
+                    SplitCandidate { value, score, priority, slot, test, missing_left, left };
+                found.offer(candidate);
             }
         }
     }

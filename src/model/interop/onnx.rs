@@ -47,17 +47,12 @@ struct OnnxNode<'a> {
     value: f64,
 }
 
-fn nodes(number: i64, tree: &Tree) -> impl Iterator<Item = OnnxNode<'_>> {
-    let splits = tree.splits().iter().map(|split| (Some(split), 0.0));
-    let leaves = tree.leaves().iter().map(|leaf| (None, leaf.value));
-    let num_splits = i64::from(tree.splits().len() as u32);
-    (0..).zip(splits.chain(leaves)).map(move |(at, (split, value))| OnnxNode {
-        tree: number,
-        number: at,
-        num_splits,
-        split,
-        value,
-    })
+fn nodes(tree: i64, of: &Tree) -> impl Iterator<Item = OnnxNode<'_>> {
+    let splits = of.splits().iter().map(|split| (Some(split), 0.0));
+    let leaves = of.leaves().iter().map(|leaf| (None, leaf.value));
+    let num_splits = i64::from(of.splits().len() as u32);
+    let node = move |(number, (split, value))| OnnxNode { tree, number, num_splits, split, value };
+    (0..).zip(splits.chain(leaves)).map(node)
 }
 
 impl OnnxNode<'_> {

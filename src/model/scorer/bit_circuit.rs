@@ -96,9 +96,12 @@ pub(super) fn value_table(values: &[f64]) -> Vec<Lane> {
         33..=64 => 2,
         _ => 1,
     };
-    let pieces =
-        |at| values.iter().flat_map(move |v| v.to_le_bytes().into_iter().skip(at).take(piece));
-    let bytes: Vec<u8> = (0..8).step_by(piece).flat_map(pieces).collect();
+    let mut bytes = Vec::with_capacity(8 * values.len());
+    for at in (0..8).step_by(piece) {
+        for value in values {
+            bytes.extend_from_slice(&value.to_le_bytes()[at..at + piece]);
+        }
+    }
     bytes.as_chunks().0.iter().copied().map(Lane).collect()
 }
 

@@ -199,7 +199,8 @@ impl Scorer {
         let mut turned = None;
         for (i, search) in searches.iter().enumerate() {
             if let (Some(exact), false) = (&search.exact, is_f32::<T>()) {
-                search.gather_wide(rows, wide);
+                let cell = |value: T| search.source.cell(value.into());
+                rows.gather(search.source.feature, wide, cell);
                 for (narrow, wide) in narrow.iter_mut().zip(&*wide) {
                     *narrow = at_most(*wide);
                 }
@@ -334,10 +335,6 @@ impl Search {
             CellRule::Flush => rows.gather(*feature, cells, |value| flush(value.into()).nearest()),
             _ => rows.gather(*feature, cells, |value| self.source.cell(value.into()).nearest()),
         }
-    }
-
-    fn gather_wide<T: Value>(&self, rows: ScorerRows<'_, T>, cells: &mut [f64]) {
-        rows.gather(self.source.feature, cells, |value| self.source.cell(value.into()));
     }
 
     /// Puts the codes of `cells` into the search's columns of `width` lanes.
