@@ -53,11 +53,7 @@ fn status(error: &Error) -> c_int {
         | ErrorKind::Param(_)
         | ErrorKind::ParamKind(_)
         | ErrorKind::UnknownName(_) => ARGUMENT,
-        ErrorKind::Resource(_)
-        | ErrorKind::Comm(_)
-        | ErrorKind::CommTimeout(_)
-        | ErrorKind::Interrupted
-        | ErrorKind::Internal(_) => INTERNAL,
+        _ => INTERNAL,
     }
 }
 

@@ -67,20 +67,20 @@ impl Level {
     }
 }
 
-/// Defines a function whose first argument is the [`Level`] that it runs at.
+/// Defines functions whose first argument is the [`Level`] that they run at.
 ///
 /// The body is a safe loop, which is compiled with the instructions of each level. Instead of a body
 /// there may be the name of such a loop, which is generic over [`Lanes`](lanes::Lanes) if `<Lanes>`
 /// follows, or two functions: one for AVX-512, after one for the other levels.
 macro_rules! for_levels {
-    ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+    ($($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block)+) => {$(
         $(#[$doc])*
         $scope fn $name(level: $crate::simd::Level, $($argument: $type),*) $(-> $result)? {
             #[inline(always)]
             fn each($($argument: $type),*) $(-> $result)? $body
             $crate::simd::for_levels!(@ level, ($($argument: $type),*), ($($result)?), each, each, each)
         }
-    };
+    )+};
     ($(#[$doc:meta])* $scope:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? =
         $body:ident<Lanes>) => {
         $(#[$doc])*

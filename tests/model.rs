@@ -286,7 +286,9 @@ fn nets_that_do_not_fit_together_are_refused() {
     let two = || vec![input(0), input(3)];
     let made = |inputs, layers| Mlp::new(inputs, 10.0, layers);
     let net = made(two(), vec![output()]).unwrap();
-    assert_eq!(net.score(&[2.0, 0.0, 0.0, 0.25]), 2.0);
+    let mut model = Model::new(4);
+    model.add(Component::new(Part::Mlp(net.clone()))).unwrap();
+    assert_eq!(model.scorer().score_row(&[2.0, 0.0, 0.0, 0.25]).unwrap(), 2.0);
     let bad = |inputs, layers| code(&made(inputs, layers).unwrap_err());
     assert_eq!(bad(vec![], vec![layer(&[0.0], &[])]), "model.net");
     assert_eq!(bad(vec![input(3), input(3)], vec![output()]), "model.net");

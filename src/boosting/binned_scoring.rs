@@ -10,7 +10,7 @@ use crate::Interrupt;
 use crate::binning::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::binned::{ForestScorer, no_bins};
+use crate::model::binned::no_bins;
 use crate::model::{Component, Forest, Model, Part, Set, Tree};
 use crate::tree::BinnedTree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,10 +35,9 @@ impl BinnedScorer<'_> {
         self.add_tree(tree, sets, &mut outputs)?;
         Ok(outputs)
     }
-}
 
-impl ForestScorer<'_> for BinnedScorer<'_> {
-    fn add(&mut self, forest: &Forest, sums: &mut [f64]) -> Result<()> {
+    /// Adds the leaf values of all trees of a forest.
+    pub(super) fn add_forest(&self, forest: &Forest, sums: &mut [f64]) -> Result<()> {
         forest.trees().iter().try_for_each(|tree| self.add_tree(tree, forest.sets(), sums))
     }
 }
@@ -110,22 +109,16 @@ fn goes_on_from(model: &Model, base: &Model) -> bool {
     same && pairs.enumerate().all(grown) && rest.iter().skip(last).all(is_native_forest)
 }
 
-/// Gathers the forests of a model in the order in which they are scored.
-struct Gathered<'a>(Vec<&'a Forest>);
-
-impl<'a> ForestScorer<'a> for Gathered<'a> {
-    fn add(&mut self, forest: &'a Forest, _: &mut [f64]) -> Result<()> {
-        self.0.push(forest);
-        if forest.is_native() { Ok(()) } else { Err(no_bins()) }
-    }
-}
-
-/// The forests of a model and of models inside it; an error if binned docs are not enough to score
-/// with it.
+/// The forests of a model and of models inside it, in the order in which they are scored; an error if
+/// binned docs are not enough to score with it.
 fn native_forests(model: &Model) -> Result<Vec<&Forest>> {
-    let mut gathered = Gathered(Vec::new());
-    model.add_binned(&mut gathered, &mut [])?;
-    Ok(gathered.0)
+    let mut forests = Vec::new();
+    let mut gather = |forest, _: &mut [f64]| {
+        forests.push(forest);
+        if Forest::is_native(forest) { Ok(()) } else { Err(no_bins()) }
+    };
+    model.add_binned(&mut gather, &mut [])?;
+    Ok(forests)
 }
 
 /// The bins between the thresholds of a model, for data that it should score.

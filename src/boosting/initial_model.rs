@@ -9,7 +9,7 @@ use super::trainer::TrainingPlan;
 use crate::Interrupt;
 use crate::data::{Dataset, Documents};
 use crate::error::{Error, Result};
-use crate::model::{Component, Model, Part};
+use crate::model::{Component, Forest, Model, Part};
 use crate::objective::Target;
 
 /// The model before the first round.
@@ -123,11 +123,12 @@ pub(super) fn compute_scores(
     dataset: &Dataset,
     interrupt: &Interrupt,
 ) -> Result<ScoreCache> {
-    let mut scorer = BinnedScorer { dataset, interrupt };
+    let scorer = BinnedScorer { dataset, interrupt };
+    let mut add = |forest: &Forest, sums: &mut [f64]| scorer.add_forest(forest, sums);
     if origin == ScoreOrigin::Classes
         && let Some(classes) = model.classes()
     {
-        let margins = classes.binned_margins(&mut scorer, dataset.num_docs())?;
+        let margins = classes.binned_margins(&mut add, dataset.num_docs())?;
         return Ok(ScoreCache::of_classes(margins, classes.expectation()));
     }
     let mut scores = start_scores(dataset, 0.0);
@@ -135,7 +136,7 @@ pub(super) fn compute_scores(
         let mut trees = model.trees_with_sets().skip(first);
         trees.try_for_each(|(tree, sets)| scorer.add_tree(tree, sets, &mut scores))?;
     } else {
-        model.add_binned(&mut scorer, &mut scores)?;
+        model.add_binned(&mut add, &mut scores)?;
     }
     Ok(ScoreCache::of_scores(scores))
 }

@@ -4,18 +4,15 @@
 use super::{Forest, Model};
 use crate::error::{Error, Result};
 
-/// Evaluates the forests of a model on binned documents.
-pub(crate) trait ForestScorer<'a> {
-    /// Adds the leaf values of a forest's trees to the sum of each document.
-    fn add(&mut self, forest: &'a Forest, sums: &mut [f64]) -> Result<()>;
-}
+/// Adds the leaf values of a forest's trees to the sum of each binned document.
+pub(crate) type AddForest<'a, 'f> = dyn FnMut(&'a Forest, &mut [f64]) -> Result<()> + 'f;
 
 impl Model {
     /// Adds the model's scores to `sums`, term by term, as a scorer does. The order of the forests is
     /// the same at each call.
     pub(crate) fn add_binned<'a>(
         &'a self,
-        forests: &mut dyn ForestScorer<'a>,
+        add: &mut AddForest<'a, '_>,
         sums: &mut [f64],
     ) -> Result<()> {
         for sum in sums.iter_mut() {
@@ -28,11 +25,11 @@ impl Model {
                 return Err(no_bins());
             }
             if component.is_plain() {
-                part.add_binned(forests, sums)?;
+                part.add_binned(add, sums)?;
                 continue;
             }
             let mut own = vec![0.0; sums.len()];
-            part.add_binned(forests, &mut own)?;
+            part.add_binned(add, &mut own)?;
             let (weight, normalisation) = (component.weight, component.normalisation);
             let sums = sums.iter_mut().zip(own);
             sums.for_each(|(sum, own)| *sum += weight * normalisation.of_doc(own));

@@ -114,10 +114,7 @@ impl<'a> ModelReader<'a> {
 
     /// A line that is a keyword and the number of things that follow.
     pub(super) fn count(&mut self, keyword: &str) -> Result<usize> {
-        let mut line = self.after(keyword)?;
-        let count = line.count()?;
-        line.end()?;
-        Ok(count)
+        self.after(keyword)?.last_count()
     }
 
     pub(super) fn model(&mut self) -> Result<Model> {
@@ -243,19 +240,13 @@ impl<'a> ModelLine<'a> {
         self.word(expected)?.parse().map_err(|_| self.wrong(expected))
     }
 
-    pub(super) fn float(&mut self, expected: &str) -> Result<f64> {
-        let value = self.parse(expected)?;
-        self.finite(expected, value, f64::is_finite(value))
-    }
-
-    /// A float of single precision.
-    pub(super) fn single(&mut self, expected: &str) -> Result<f32> {
-        let value = self.parse(expected)?;
-        self.finite(expected, value, f32::is_finite(value))
-    }
-
-    fn finite<T: Display>(&self, expected: &str, value: T, is_finite: bool) -> Result<T> {
-        if is_finite {
+    /// A finite float of either precision.
+    pub(super) fn float<T>(&mut self, expected: &str) -> Result<T>
+    where
+        T: FromStr + Display + Copy + Into<f64>,
+    {
+        let value: T = self.parse(expected)?;
+        if value.into().is_finite() {
             return Ok(value);
         }
         let what = format!("{expected} is not finite");
@@ -272,10 +263,20 @@ impl<'a> ModelLine<'a> {
         Err(Error::model("model.count", what).at(self.number, 1))
     }
 
-    /// A count and as many numbers.
-    pub(super) fn list<T: FromStr>(&mut self, expected: &str) -> Result<Vec<T>> {
+    /// [`count`](Self::count) at the end of the line.
+    pub(super) fn last_count(mut self) -> Result<usize> {
         let count = self.count()?;
-        (0..count).map(|_| self.parse(expected)).collect()
+        self.end()?;
+        Ok(count)
+    }
+
+    /// A count and as many numbers.
+    pub(super) fn list<T>(
+        &mut self,
+        mut read: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let count = self.count()?;
+        (0..count).map(|_| read(self)).collect()
     }
 
     /// All that is left of the line, as it was before it was escaped.

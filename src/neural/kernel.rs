@@ -22,18 +22,14 @@ for_levels! {
             }
         }
     }
-}
 
-for_levels! {
     /// Multiplies the deltas by the derivative of tanh at `values`.
     pub(crate) fn slopes(values: &[f32], deltas: &mut [f32]) {
         for (delta, value) in deltas.iter_mut().zip(values) {
             *delta *= 1.0 - value * value;
         }
     }
-}
 
-for_levels! {
     /// The gradient of the weights of the score: the sum over docs of gradient times values.
     pub(crate) fn score_weights(grads: &[f32], from: Rows<'_>, out: &mut [f32]) {
         let width = out.len();
@@ -118,9 +114,7 @@ for_levels! {
             *weight -= step.rate * *mean / (square.sqrt() * step.root + LEAST) + step.decay * *weight;
         }
     }
-}
 
-for_levels! {
     /// A step of gradient descent with weight decay.
     pub(crate) fn descend(rate: f32, decay: f32, grads: &[f32], weights: &mut [f32]) {
         for (weight, grad) in weights.iter_mut().zip(grads) {

@@ -4,7 +4,8 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// A value as a caller writes it, before it is known what it should be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum ParamValue {
     /// Nothing: no limit, or a default that depends on other parameters.
     None,
@@ -19,7 +20,11 @@ pub enum ParamValue {
     /// Several values.
     List(Vec<ParamValue>),
     /// Something else, as it is shown in an error.
-    Other(String),
+    Other(#[serde(serialize_with = "none")] String),
+}
+
+fn none<S: Serializer>(_: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_none()
 }
 
 /// The most characters of a text that an error shows.
@@ -42,19 +47,6 @@ impl fmt::Display for ParamValue {
                 write!(f, "[{}]", values.join(", "))
             }
             Self::Other(shown) => f.write_str(shown),
-        }
-    }
-}
-
-impl Serialize for ParamValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::None | Self::Other(_) => serializer.serialize_none(),
-            Self::Flag(is) => serializer.serialize_bool(*is),
-            Self::Integer(number) => serializer.serialize_i128(*number),
-            Self::Real(number) => serializer.serialize_f64(*number),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::List(values) => serializer.collect_seq(values),
         }
     }
 }

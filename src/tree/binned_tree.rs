@@ -63,12 +63,13 @@ impl BinnedTree {
             let set = set.map_or(Some(None), |at| sets.get(at).map(Some))?;
             let feature = set.map_or(split.feature, |set| set.feature);
             let mapper = binning.mappers().get(feature as usize)?;
-            let slot = slots.all().iter().find(|slot| slot.feature == feature)?;
+            let slot = slots.list.iter().find(|slot| slot.feature == feature)?;
             let test = match set {
                 Some(set) => category_test(set, split, mapper)?,
                 None => threshold_test(split, mapper)?,
             };
-            let (column, side) = (slot.column as usize, slot.side(&test, split.missing_left));
+            let (column, side) =
+                (slot.location.column as usize, slot.side(&test, split.missing_left));
             Some(BinnedSplit { column, side, left: split.left, right: split.right })
         };
         let splits = tree.splits().iter().map(binned).collect::<Option<_>>()?;

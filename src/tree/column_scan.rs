@@ -56,6 +56,19 @@ pub(super) struct SiblingPair<'a> {
     pub(super) is_summed: bool,
 }
 
+impl<'a> SiblingPair<'a> {
+    /// The pair with these documents, and buffers for the sums of the node and of its parent.
+    pub(super) fn of(
+        docs: NodeDocs<'a>,
+        [own, parent]: &'a mut [Option<Box<[u64]>>; 2],
+        nodes: &'a [Option<SearchNode<'a>>; 2],
+        is_summed: bool,
+    ) -> Self {
+        let nodes = nodes.each_ref().map(Option::as_ref);
+        Self { docs, own: own.as_deref_mut(), parent: parent.as_deref_mut(), nodes, is_summed }
+    }
+}
+
 /// Some columns of a node's histogram.
 #[derive(Clone, Copy)]
 pub(super) struct NodeColumns<'a> {
@@ -281,7 +294,7 @@ impl<'a> SplitSearcher<'a> {
     fn strip_columns(&self, columns: Range<usize>) -> StripColumns<'_> {
         let positions = &self.positions[columns];
         let (strip, _) = self.strips.strip(positions[0]);
-        let (level, runs) = (self.level, self.strips.sparse_runs().runs());
+        let (level, runs) = (self.level, &self.strips.sparse_runs.runs);
         StripColumns { strip, positions, level, runs, is_cold: true, next: None }
     }
 }
@@ -309,7 +322,7 @@ mod tests {
             let rows: Vec<u8> = (0..num_docs * width).map(cell).collect();
             let matrix = BinnedMatrix::of_rows(width, &rows);
             let strips = &ColumnStrips::of(&matrix).unwrap();
-            assert_eq!(strips.sparse_runs().runs().is_empty(), width == 3);
+            assert_eq!(strips.sparse_runs.runs.is_empty(), width == 3);
             let slots = &FeatureSlots::of(&Binning::between(vec![]).unwrap());
             let shape = HistogramShape { stride: 264, width };
             let positions: Vec<u32> =
@@ -318,7 +331,7 @@ mod tests {
             let searcher = SplitSearcher { level, slots, positions, strips, shape, constraints };
             let gradients: Vec<u64> = (0..num_docs as u64).map(|doc| draw(3, 3, doc)).collect();
             let all: Vec<u32> = (0..num_docs as u32).collect();
-            let active_runs = strips.sparse_runs().active_runs();
+            let active_runs = &strips.sparse_runs.active;
             let docs = NodeDocs { docs: &all, packed: &gradients, active_runs };
             let size = positions.len() * shape.stride;
             let mut expected = vec![7; size];

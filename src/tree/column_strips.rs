@@ -45,7 +45,7 @@ pub(super) struct ColumnStrips {
     /// The column at each position, and the position of each column.
     order: Vec<u32>,
     positions: Vec<u32>,
-    sparse_runs: SparseRuns,
+    pub(super) sparse_runs: SparseRuns,
 }
 
 impl ColumnStrips {
@@ -62,7 +62,7 @@ impl ColumnStrips {
 
     fn with_runs(matrix: &BinnedMatrix, mut sparse_runs: SparseRuns) -> Result<Self> {
         let (width, num_rows) = (matrix.width(), matrix.num_rows());
-        let StripLayout { order, firsts } = StripLayout::of(sparse_runs.runs_mut(), width);
+        let StripLayout { order, firsts } = StripLayout::of(&mut sparse_runs.runs, width);
         let mut positions = vec![0; width];
         for (position, &column) in (0..).zip(&order) {
             positions[column as usize] = position;
@@ -90,10 +90,6 @@ impl ColumnStrips {
         });
         self.bytes = bytes;
         Ok(())
-    }
-
-    pub(super) fn sparse_runs(&self) -> &SparseRuns {
-        &self.sparse_runs
     }
 
     /// The column at a position.
@@ -304,17 +300,17 @@ mod tests {
         let matrix = matrix(width, num_rows, cell);
         let strips = ColumnStrips::of(&matrix).unwrap();
         check(&matrix, &strips);
-        let runs = strips.sparse_runs().runs();
+        let runs = &strips.sparse_runs.runs[..];
         let [run] = runs else { panic!("one run, not {}", runs.len()) };
         assert_eq!(run.positions, 0..75);
         let is_of_field =
             |position| strips.column(position).is_multiple_of(2) && run.dominant(position) == 9;
         assert!((0..75).all(is_of_field));
-        for (doc, &active_runs) in strips.sparse_runs().active_runs().iter().enumerate() {
+        for (doc, &active_runs) in strips.sparse_runs.active.iter().enumerate() {
             let is_active =
                 (0..75).any(|position| matrix.column(strips.column(position))[doc] != 9);
             assert_eq!(active_runs, u32::from(is_active));
         }
-        assert!(ColumnStrips::plain(&matrix).unwrap().sparse_runs().runs().is_empty());
+        assert!(ColumnStrips::plain(&matrix).unwrap().sparse_runs.runs.is_empty());
     }
 }

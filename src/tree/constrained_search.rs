@@ -39,7 +39,8 @@ impl ConstrainedSearch<'_> {
         let mut own = [0; 256];
         for (number, slot, sums) in of.features(&self.features) {
             let sums = feature_sums(sums, slot, &mut own);
-            let feature = FeatureHistogram { number, slot, sums: &sums[..usize::from(slot.codes)] };
+            let feature =
+                FeatureHistogram { number, slot, sums: &sums[..usize::from(slot.location.codes)] };
             if feature.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
                 found.unsplittable.push(number);
             } else if slot.is_category {
@@ -68,15 +69,9 @@ impl ConstrainedSearch<'_> {
                 let [priority, score] = self.score(of.node, feature, value, (missing_left, code));
                 let missing_left = of.node.missing_left(missing_left, missing, left);
                 let (slot, test) = (feature.number, SplitTest::UpTo(code));
-                found.offer(SplitCandidate {
-                    value,
-                    score,
-                    priority,
-                    slot,
-                    test,
-                    missing_left,
-                    left,
-                });
+                let candidate =
+                    SplitCandidate { value, score, priority, slot, test, missing_left, left };
+                found.offer(candidate);
             }
         }
     }

@@ -153,12 +153,12 @@ impl ActiveConstraints {
         let limits = &options.limits;
         let has_weights = limits.feature_weight.iter().any(|&(_, weight)| weight != 1.0);
         let is_monotone = !limits.monotone.is_empty();
-        let has_categories = slots.all().iter().any(|slot| slot.is_category);
+        let has_categories = slots.list.iter().any(|slot| slot.is_category);
         if !has_weights && !is_monotone && limits.interactions.is_empty() && !has_categories {
             return None;
         }
-        let len = slots.len();
-        let number = |feature: u32| slots.all().iter().position(|d| d.feature == feature);
+        let len = slots.list.len();
+        let number = |feature: u32| slots.list.iter().position(|d| d.feature == feature);
         let (mut directions, mut weights) = (vec![0; len], vec![1.0; len]);
         for &(feature, direction) in &limits.monotone {
             if let Some(slot) = number(feature) {
@@ -175,7 +175,7 @@ impl ActiveConstraints {
         };
         // Weighted reductions can be compared only if all are computed the same way.
         let is_constrained =
-            |&slot: &usize| has_weights || slots.all()[slot].is_category || directions[slot] != 0;
+            |&slot: &usize| has_weights || slots.list[slot].is_category || directions[slot] != 0;
         Some(Self {
             constrained: FeatureSet::of(len, (0..len).filter(is_constrained)),
             groups: limits.interactions.iter().map(group).collect(),
@@ -260,7 +260,7 @@ impl ActiveConstraints {
 
     /// The direction of a split; 0 if unconstrained, or if only missing values go right.
     pub(super) fn direction(&self, slots: &FeatureSlots, slot: usize, code: u8) -> i8 {
-        let is_of_missing = u16::from(code) + 2 == slots.all()[slot].codes;
+        let is_of_missing = u16::from(code) + 2 == slots.list[slot].location.codes;
         if is_of_missing { 0 } else { self.directions[slot] }
     }
 }

@@ -23,7 +23,7 @@ impl Grower {
         growth: &TreeGrowth<'_>,
     ) -> Result<NodeSummary> {
         let mut sums = job.own.take().ok_or_else(|| Error::internal("no histogram"))?;
-        let len = growth.positions.len() * self.pool.shape().stride;
+        let len = growth.positions.len() * self.pool.shape.stride;
         let mut scratch = std::mem::take(&mut self.scratch);
         let docs = self.docs_to_sum(job);
         let own = [docs.len() as u64, sum(&self.packed, docs)];

@@ -2,7 +2,7 @@
 
 use super::kernel::{self, ByteSet};
 use super::split_search::SplitTest;
-use crate::binning::Binning;
+use crate::binning::{Binning, CodeLocation};
 use crate::random::draw;
 use std::ops::Range;
 
@@ -10,10 +10,8 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FeatureSlot {
     pub(super) feature: u32,
-    pub(super) column: u32,
-    pub(super) stride: u16,
-    /// The number of codes, including that of missing values, which is the last.
-    pub(super) codes: u16,
+    /// Its codes: that of missing values is the last.
+    pub(super) location: CodeLocation,
     /// Whether no other feature shares the column.
     pub(super) is_whole: bool,
     /// Whether the feature is categorical. The code before that of missing values then stands for
@@ -34,8 +32,9 @@ impl FeatureSlot {
     /// The bytes of the column that go left under a split.
     pub(super) fn side(&self, test: &SplitTest, missing_left: bool) -> ByteSet {
         let is_left = |byte: &u8| {
-            let code = u16::from(*byte) / self.stride % self.codes;
-            if code + 1 == self.codes { missing_left } else { test.is_left(code as u8) }
+            let code = self.location.code(*byte);
+            let is_missing = u16::from(code) + 1 == self.location.codes;
+            if is_missing { missing_left } else { test.is_left(code) }
         };
         (0..=u8::MAX).filter(is_left).collect()
     }
@@ -44,7 +43,7 @@ impl FeatureSlot {
 /// All features with a slot, by column and then by feature.
 #[derive(Debug)]
 pub(super) struct FeatureSlots {
-    list: Vec<FeatureSlot>,
+    pub(super) list: Vec<FeatureSlot>,
     /// `list[of_column[c]]` are the features of column `c`.
     of_column: Vec<Range<usize>>,
 }
@@ -56,28 +55,18 @@ impl FeatureSlots {
         for (feature, location) in layout.locations().iter().enumerate() {
             list.extend(location.map(|location| FeatureSlot {
                 feature: feature as u32,
-                column: location.column,
-                stride: location.stride,
-                codes: location.codes,
+                location,
                 is_whole: false,
                 is_category: binning.mappers()[feature].categories().is_some(),
             }));
         }
-        list.sort_by_key(|slot| (slot.column, slot.feature));
-        let start = |column| list.partition_point(|slot| (slot.column as usize) < column);
+        list.sort_by_key(|slot| (slot.location.column, slot.feature));
+        let start = |column| list.partition_point(|slot| (slot.location.column as usize) < column);
         let of_column: Vec<_> = (0..layout.width()).map(|c| start(c)..start(c + 1)).collect();
         for range in of_column.iter().filter(|range| range.len() == 1) {
             list[range.start].is_whole = true;
         }
         Self { list, of_column }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    pub(super) fn all(&self) -> &[FeatureSlot] {
-        &self.list
     }
 
     /// The features of a column, with their slot indices.
@@ -97,7 +86,8 @@ impl FeatureSlots {
     /// the table, plus a gap.
     pub(super) fn stride(&self) -> usize {
         let top = |slots: &Range<usize>| {
-            let codes = self.list[slots.clone()].iter().map(|slot| usize::from(slot.codes));
+            let codes =
+                self.list[slots.clone()].iter().map(|slot| usize::from(slot.location.codes));
             codes.product::<usize>()
         };
         let most = self.of_column.iter().map(top).max().unwrap_or(1);
@@ -146,12 +136,12 @@ impl FeatureSet {
         if part >= 1.0 {
             return self.clone();
         }
-        let mut drawn: Vec<(u64, usize)> = (0..slots.len())
+        let mut drawn: Vec<(u64, usize)> = (0..slots.list.len())
             .filter(|&i| self.contains(i))
-            .map(|i| (draw(seed, stream, u64::from(slots.all()[i].feature)), i))
+            .map(|i| (draw(seed, stream, u64::from(slots.list[i].feature)), i))
             .collect();
         drawn.sort_unstable();
         let size = ((drawn.len() as f64 * part).round() as usize).max(1);
-        Self::of(slots.len(), drawn.into_iter().take(size).map(|(_, i)| i))
+        Self::of(slots.list.len(), drawn.into_iter().take(size).map(|(_, i)| i))
     }
 }

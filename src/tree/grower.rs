@@ -273,7 +273,7 @@ impl Grower {
     fn start(&mut self, growth: &mut TreeGrowth<'_>, num_docs: usize) {
         self.docs.start(growth.job.docs);
         self.rest.start(growth.job.rest);
-        let mut all = FeatureSet::of(self.slots.len(), 0..self.slots.len());
+        let mut all = FeatureSet::of(self.slots.list.len(), 0..self.slots.list.len());
         self.constraints.iter().for_each(|constraints| constraints.remove_weightless(&mut all));
         let (part, seed) = (self.options.features_per_tree, self.options.seed);
         let features = all.sample(part, seed, draw(seed, TREE, growth.job.round), &self.slots);
@@ -307,8 +307,8 @@ impl Grower {
         let Some(best) = self.leaves[at].best.take() else { return Ok(()) };
         let choice = best.choice;
         let histogram = self.leaves[at].histogram.take();
-        let slot = self.slots.all()[choice.slot];
-        let cells = growth.table.matrix.padded(slot.column as usize);
+        let slot = self.slots.list[choice.slot];
+        let cells = growth.table.matrix.padded(slot.location.column as usize);
         let side = slot.side(&choice.test, choice.missing_left);
         let leaf = &mut self.leaves[at];
         let middle = self.docs.partition(from_ref(&leaf.docs), cells, &side)[0];
@@ -351,7 +351,7 @@ impl Grower {
             if is_summed { self.reduce_histogram(&mut job, growth)? } else { self.summary(&job) };
         let mut scratch = std::mem::take(&mut self.scratch);
         let HistogramScratch { gathered, spare } = &mut scratch;
-        let (mut own, mut parent) = (job.own.take(), job.parent.take());
+        let mut buffers = [job.own.take(), job.parent.take()];
         let nodes = self.nodes(&job, summary, |leaf, summary| {
             let features = self.sampled_features(&leaf.features, leaf.number, growth);
             self.node(summary, leaf, features, growth)
@@ -361,18 +361,13 @@ impl Grower {
         } else {
             self.look_up(&[self.docs_to_sum(&job)], gathered)[0]
         };
-        let pair = SiblingPair {
-            docs,
-            own: own.as_deref_mut(),
-            parent: parent.as_deref_mut(),
-            nodes: nodes.each_ref().map(Option::as_ref),
-            is_summed,
-        };
+        let pair = SiblingPair::of(docs, &mut buffers, &nodes, is_summed);
         let found = self.searcher(growth).search_pair(pair, spare);
         let [own_found, found] =
             self.reducer.best_splits(&self.options, growth.job.round, found)?;
         self.scratch = scratch;
         self.record_result(job.leaf, own_found, summary.total, growth);
+        let [own, parent] = buffers;
         self.keep(job.leaf, own, self.leaves[job.leaf].best.is_some());
         if let Some(leaf) = job.sibling {
             self.record_result(leaf, found, self.leaves[leaf].total, growth);

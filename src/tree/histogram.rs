@@ -40,7 +40,8 @@ impl HistogramShape {
         self.stride * self.width
     }
 
-    /// The fewest documents of a node whose histogram is kept.
+    /// The fewest documents of a node whose histogram is kept. For smaller nodes it is faster to sum both children
+    /// from their documents.
     pub(super) fn least_kept(&self) -> usize {
         2 * self.stride
     }
@@ -54,23 +55,13 @@ impl HistogramShape {
 /// Reuses the memory of histograms.
 #[derive(Debug)]
 pub(super) struct HistogramPool {
-    shape: HistogramShape,
+    pub(super) shape: HistogramShape,
     free: Vec<Box<[u64]>>,
 }
 
 impl HistogramPool {
     pub(super) fn new(shape: HistogramShape) -> Self {
         Self { shape, free: Vec::new() }
-    }
-
-    pub(super) fn shape(&self) -> HistogramShape {
-        self.shape
-    }
-
-    /// Whether a node with this many documents keeps its histogram. For smaller nodes it is faster
-    /// to sum both children from their documents.
-    pub(super) fn is_kept(&self, num_docs: usize) -> bool {
-        num_docs >= self.shape.least_kept()
     }
 
     /// A histogram with arbitrary content.

@@ -84,7 +84,8 @@ impl Grower {
     fn is_kept(&self, leaf: usize) -> bool {
         // The histogram of a sample says nothing about the children.
         self.options.rows_per_node == 1.0
-            && (self.reducer.divides_docs() || self.pool.is_kept(self.leaves[leaf].docs.len()))
+            && (self.reducer.divides_docs()
+                || self.leaves[leaf].docs.len() >= self.pool.shape.least_kept())
     }
 
     /// Keeps the histogram of a leaf that can be split and is large enough.
@@ -144,7 +145,7 @@ impl Grower {
         lists: &[&'s [u32]],
         to: &'s mut GatheredDocs,
     ) -> Vec<NodeDocs<'s>> {
-        to.look_up(lists, &self.packed, self.strips.sparse_runs().active_runs())
+        to.look_up(lists, &self.packed, &self.strips.sparse_runs.active)
     }
 
     /// The features that a node may be split on, of those that its tree and its path allow.
@@ -160,7 +161,7 @@ impl Grower {
     }
 
     pub(super) fn searcher<'s>(&'s self, growth: &'s TreeGrowth<'_>) -> SplitSearcher<'s> {
-        let (level, shape) = (Level::best(), self.pool.shape());
+        let (level, shape) = (Level::best(), self.pool.shape);
         let positions = &growth.positions;
         let (slots, strips, constraints) = (&self.slots, &self.strips, self.constraints.as_ref());
         SplitSearcher { level, slots, positions, strips, shape, constraints }

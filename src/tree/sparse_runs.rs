@@ -33,9 +33,9 @@ const DOCS_A_TASK: usize = 1 << 13;
 /// The runs of a table, and the documents that are active in them.
 #[derive(Debug, Default)]
 pub(super) struct SparseRuns {
-    runs: Vec<SparseRun>,
+    pub(super) runs: Vec<SparseRun>,
     /// For each document a bit per run in which it is active; empty if there are no runs.
-    active: Vec<u32>,
+    pub(super) active: Vec<u32>,
 }
 
 /// Columns in which many documents have only dominant bytes. They are neighbours in the strips.
@@ -88,20 +88,6 @@ impl SparseRuns {
             }
         });
         Self { runs, active }
-    }
-
-    /// The runs, to place them.
-    pub(super) fn runs_mut(&mut self) -> &mut [SparseRun] {
-        &mut self.runs
-    }
-
-    pub(super) fn runs(&self) -> &[SparseRun] {
-        &self.runs
-    }
-
-    /// For each document a bit per run in which it is active; empty if there are no runs.
-    pub(super) fn active_runs(&self) -> &[u32] {
-        &self.active
     }
 }
 

@@ -213,7 +213,7 @@ mod tests {
         let matrix = &BinnedMatrix::zeros(width, 1).unwrap();
         let strips = &ColumnStrips::of(matrix).unwrap();
         let size = stride * width;
-        let set = FeatureSet::of(slots.len(), 0..slots.len());
+        let set = FeatureSet::of(slots.list.len(), 0..slots.list.len());
         for seed in 0..20 {
             // A mass of 0 or 1 and a small gradient: many equal values and empty bins.
             let sums: Vec<u64> = (0..size as u64)
@@ -274,13 +274,13 @@ mod tests {
     ) -> Option<SplitCandidate> {
         let stride = slots.stride();
         let mut best: Option<SplitCandidate> = None;
-        for (number, slot) in slots.all().iter().enumerate() {
-            let column = &sums[slot.column as usize * stride..][..stride];
+        for (number, slot) in slots.list.iter().enumerate() {
+            let column = &sums[slot.location.column as usize * stride..][..stride];
             let add = |goes: &dyn Fn(u8) -> bool| {
                 let sums = (0..=u8::MAX).zip(column).filter(|&(byte, _)| goes(byte));
                 sums.fold(0u64, |sum, (_, &more)| sum.wrapping_add(more))
             };
-            let codes = slot.codes as u8;
+            let codes = slot.location.codes as u8;
             // Of the last code but that of missing cells.
             let doc_data = slot.side(&SplitTest::UpTo(codes - 2), false);
             let has_missing = add(&|byte| !doc_data.contains(byte)) != 0;
@@ -343,7 +343,7 @@ mod tests {
                 least: 30.0,
                 l2: 2.0,
                 unsplit_value: 0.0,
-                features: FeatureSet::of(slots.len(), 0..slots.len()),
+                features: FeatureSet::of(slots.list.len(), 0..slots.list.len()),
                 constrained: None,
                 best_so_far: BestSoFar::default(),
                 noise: Some(noise),

@@ -93,13 +93,8 @@ impl Grower {
         let lists: Vec<&[u32]> = jobs.iter().map(|job| self.docs_to_sum(job)).collect();
         let docs = self.look_up(&lists, &mut scratch.gathered);
         let pairs = buffers.iter_mut().zip(&nodes).zip(docs);
-        let pairs = pairs.map(|(([own, parent], nodes), docs)| SiblingPair {
-            docs,
-            own: own.as_deref_mut(),
-            parent: parent.as_deref_mut(),
-            nodes: nodes.each_ref().map(Option::as_ref),
-            is_summed: false,
-        });
+        let pairs =
+            pairs.map(|((buffers, nodes), docs)| SiblingPair::of(docs, buffers, nodes, false));
         let all = self.leaves.iter().filter(|leaf| leaf.count > 0);
         let values = all.map(|leaf| leaf.bounds.value(GradientSums::of(leaf.total), growth.l2));
         let base: f64 = values.filter(|value| value.is_finite()).sum();
@@ -116,7 +111,7 @@ impl Grower {
     /// Splits all leaves. Left children replace them; right children are appended in the same
     /// order.
     fn split_level(&mut self, chosen: &LevelSplit, growth: &mut TreeGrowth<'_>) {
-        let slot = self.slots.all()[chosen.slot];
+        let slot = self.slots.list[chosen.slot];
         let test = slot.test(chosen.code);
         let lefts = |missing_left: bool| -> Vec<u64> {
             let side = slot.side(&test, missing_left);
@@ -134,7 +129,7 @@ impl Grower {
             chosen.missing_left.unwrap_or_else(|| !slot.is_category && has_most_left());
         let lefts = lefts(missing_left);
         let side = slot.side(&test, missing_left);
-        let cells = growth.table.matrix.padded(slot.column as usize);
+        let cells = growth.table.matrix.padded(slot.location.column as usize);
         let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.docs.clone()).collect();
         let middles = self.docs.partition(&runs, cells, &side);
         let runs: Vec<_> = self.leaves.iter().map(|leaf| leaf.rest.clone()).collect();
@@ -156,17 +151,18 @@ impl Grower {
         growth: &TreeGrowth<'_>,
     ) -> u64 {
         let bytes = 0..=u8::MAX;
-        if let (Some(sums), Ok(at)) =
-            (&leaf.histogram, growth.positions.binary_search(&self.strips.position(slot.column)))
-        {
+        if let (Some(sums), Ok(at)) = (
+            &leaf.histogram,
+            growth.positions.binary_search(&self.strips.position(slot.location.column)),
+        ) {
             // One column only: `side` has all 256 bytes, and beyond the stride come the next
             // column's sums.
-            let stride = self.pool.shape().stride;
+            let stride = self.pool.shape.stride;
             let sums = &sums[at * stride..(at + 1) * stride];
             let left = bytes.zip(sums).filter(|&(byte, _)| side.contains(byte));
             return left.fold(0, |sum, (_, &more)| sum.wrapping_add(more));
         }
-        let cells = growth.table.matrix.padded(slot.column as usize);
+        let cells = growth.table.matrix.padded(slot.location.column as usize);
         let docs = self.docs.get(leaf.docs.clone()).iter();
         let left = docs.filter(|&&doc| side.contains(cells[doc as usize]));
         left.fold(0, |sum, &doc| sum.wrapping_add(self.packed[doc as usize]))
@@ -179,7 +175,7 @@ impl Grower {
         choice: &SplitCandidate,
         growth: &mut TreeGrowth<'_>,
     ) {
-        let slot = self.slots.all()[choice.slot];
+        let slot = self.slots.list[choice.slot];
         let SplitOutcome { reduction, inherits, bounds } = self.split_outcome(at, choice, growth);
         let number = growth.splits.len();
         let leaf = &mut self.leaves[at];

@@ -1,8 +1,26 @@
 //! Trees of other libraries in our order, children after their parents, and ours as a list.
 
+use super::super::parts::Set;
 use super::super::tree::{Child, Leaf, Split, Tree};
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
+
+/// The sets of categories of a forest that is being read.
+#[derive(Default)]
+pub(super) struct ForeignSets {
+    /// The number of features of the model.
+    pub(super) features: usize,
+    pub(super) sets: Vec<Set>,
+}
+
+impl ForeignSets {
+    /// The split of a feature as one that sends these of its categories left.
+    pub(super) fn split(&mut self, split: Split, categories: Vec<u32>) -> Split {
+        self.sets.push(Set { feature: split.feature, categories });
+        let feature = (self.features + self.sets.len() - 1) as u32;
+        Split { feature, threshold: 0.5, ..split }
+    }
+}
 
 /// A node as the other library has it.
 pub(super) enum ForeignNode<Id> {

@@ -7,14 +7,17 @@
 //! written with `pool=`, which lists them. Categories as statistics of labels, texts and embeddings
 //! are refused.
 
-use super::super::parts::{CellType, Forest, Set};
+use super::super::parts::{CellType, Forest};
 use super::super::tree::{Child, Leaf, Split, Tree};
 use super::super::{Component, Model, Part};
-use super::arrange::{ForeignNode, arrange};
+use super::arrange::{ForeignNode, ForeignSets, arrange};
+use super::one_score;
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// What errors about several scores a document are called.
+const CLASSES: &str = "catboost.classes";
 /// The deepest symmetric tree: CatBoost's own limit.
 const DEEPEST: usize = 16;
 
@@ -33,7 +36,7 @@ pub fn read(text: &[u8]) -> Result<Model> {
         (Value::Null, Value::Array(trees)) => reading.trees(trees, CatboostReader::nested)?,
         _ => return Err(fault("oblivious_trees")),
     };
-    let features = reading.features;
+    let ForeignSets { features, sets } = reading.sets;
     let mut model = Model::new(features);
     if reading.names.iter().all(|name| !name.is_empty()) {
         model.set_feature_names(Some(reading.names))?;
@@ -41,7 +44,7 @@ pub fn read(text: &[u8]) -> Result<Model> {
     model.set_attribute("source", "CatBoost");
     let (scale, bias) = scale_and_bias(&root["scale_and_bias"])?;
     model.set_intercept(bias)?;
-    let forest = Forest::foreign(features, CellType::F32, vec![], reading.sets, trees)?;
+    let forest = Forest::foreign(features, CellType::F32, vec![], sets, trees)?;
     model.add(Component { weight: scale, ..Component::new(Part::Forest(forest)) })?;
     Ok(model)
 }
@@ -54,15 +57,10 @@ fn refused(what: &str) -> Error {
     Error::model("catboost.features", format!("a model with {what} cannot be read"))
 }
 
-fn one_score() -> Error {
-    let what = "a model with more than one score a doc cannot be read";
-    Error::model("catboost.classes", what)
-}
-
 fn scale_and_bias(value: &Value) -> Result<(f64, f64)> {
     let scale = value[0].as_f64().ok_or_else(|| fault("scale_and_bias"))?;
     let bias = match &value[1] {
-        Value::Array(all) if all.len() > 1 => return Err(one_score()),
+        Value::Array(all) if all.len() > 1 => return Err(one_score(CLASSES)),
         Value::Array(all) => all.first().map_or(Some(0.0), Value::as_f64),
         one => one.as_f64(),
     };
@@ -72,7 +70,6 @@ fn scale_and_bias(value: &Value) -> Result<(f64, f64)> {
 /// What is known of the features.
 #[derive(Default)]
 struct CatboostReader {
-    features: usize,
     names: Vec<String>,
     /// For each number: where it stands in a row, and whether a missing value is above all borders.
     floats: BTreeMap<u64, (u32, bool)>,
@@ -80,13 +77,7 @@ struct CatboostReader {
     categories: BTreeMap<u64, u32>,
     /// The texts of categories by their hashes.
     hashes: BTreeMap<u64, String>,
-    sets: Vec<Set>,
-}
-
-/// A split before its children are known, and whether those above the border are its left ones.
-struct CatboostTest {
-    split: Split,
-    swapped: bool,
+    sets: ForeignSets,
 }
 
 impl CatboostReader {
@@ -103,8 +94,8 @@ impl CatboostReader {
         let list = |name: &str| info[name].as_array().map(Vec::as_slice).unwrap_or_default();
         let (floats, categories) = (list("float_features"), list("categorical_features"));
         let features = floats.len() + categories.len();
-        let names = vec![String::new(); features];
-        let mut made = Self { features, names, ..Self::default() };
+        let sets = ForeignSets { features, ..ForeignSets::default() };
+        let mut made = Self { names: vec![String::new(); features], sets, ..Self::default() };
         for feature in floats {
             let (number, at) = made.feature(feature)?;
             let above = match feature["nan_value_treatment"].as_str() {
@@ -149,7 +140,8 @@ impl CatboostReader {
         trees.iter().enumerate().map(tree).collect()
     }
 
-    fn test(&mut self, test: &Value) -> Result<CatboostTest> {
+    /// A split before its children are known, and whether those above the border are its left ones.
+    fn test(&mut self, test: &Value) -> Result<(Split, bool)> {
         let number = |name: &str| test[name].as_u64().ok_or_else(|| fault(name));
         match test["split_type"].as_str() {
             Some("FloatFeature") => {
@@ -159,7 +151,7 @@ impl CatboostReader {
                 let border = test["border"].as_f64().ok_or_else(|| fault("border"))?;
                 let threshold = f64::from(border as f32);
                 let split = Split { feature, threshold, missing_left: !above, ..Split::default() };
-                Ok(CatboostTest { split, swapped: false })
+                Ok((split, false))
             }
             Some("OneHotFeature") => {
                 let name = "cat_feature_index";
@@ -169,10 +161,8 @@ impl CatboostReader {
                     let expected = "whole numbers, in a file that was written with `pool=`";
                     refused("categories that are not known to be numbers").expected(expected)
                 })?;
-                self.sets.push(Set { feature, categories: vec![category] });
-                let feature = (self.features + self.sets.len() - 1) as u32;
-                let split = Split { feature, threshold: 0.5, ..Split::default() };
-                Ok(CatboostTest { split, swapped: true })
+                let split = Split { feature, ..Split::default() };
+                Ok((self.sets.split(split, vec![category]), true))
             }
             _ => Err(refused("statistics of labels for categories")),
         }
@@ -187,7 +177,7 @@ impl CatboostReader {
             return Err(fault("leaf_values").got(format!("{} values", values.len())));
         }
         if values.len() > 1 << tests.len() {
-            return Err(one_score());
+            return Err(one_score(CLASSES));
         }
         let tests: Vec<_> = tests.iter().map(|test| self.test(test)).collect::<Result<_>>()?;
         let weights = tree["leaf_weights"].as_array();
@@ -198,11 +188,11 @@ impl CatboostReader {
         };
         // The tests that are left, and the bits that are decided.
         let tree = arrange((tests.len(), 0), 2 * values.len(), |(left, bits): (usize, usize)| {
-            let Some(test) = left.checked_sub(1).map(|at| &tests[at]) else {
+            let Some(&test) = left.checked_sub(1).map(|at| &tests[at]) else {
                 return Ok(ForeignNode::Leaf(leaf(bits)?));
             };
             let (below, above) = ((left - 1, bits), (left - 1, bits | 1 << (left - 1)));
-            Ok(test.node(below, above))
+            Ok(node(test, below, above))
         })?;
         Ok(with_covers(tree))
     }
@@ -210,27 +200,25 @@ impl CatboostReader {
     /// A tree of any shape: nodes inside nodes.
     fn nested(&mut self, tree: &Value) -> Result<Tree> {
         // Every node was parsed from some bytes of its own.
-        let tree = arrange(tree, usize::MAX, |node| match &node["split"] {
+        let tree = arrange(tree, usize::MAX, |at| match &at["split"] {
             Value::Null => {
-                let value = match &node["value"] {
-                    Value::Array(_) => return Err(one_score()),
+                let value = match &at["value"] {
+                    Value::Array(_) => return Err(one_score(CLASSES)),
                     value => value.as_f64().ok_or_else(|| fault("value"))?,
                 };
-                let cover = node["weight"].as_f64().unwrap_or(0.0);
+                let cover = at["weight"].as_f64().unwrap_or(0.0);
                 Ok(ForeignNode::Leaf(Leaf { value, cover, docs: 0 }))
             }
-            test => Ok(self.test(test)?.node(&node["left"], &node["right"])),
+            test => Ok(node(self.test(test)?, &at["left"], &at["right"])),
         })?;
         Ok(with_covers(tree))
     }
 }
 
-impl CatboostTest {
-    /// The node with its children at or below the border, and above it.
-    fn node<Id>(&self, below: Id, above: Id) -> ForeignNode<Id> {
-        let (left, right) = if self.swapped { (above, below) } else { (below, above) };
-        ForeignNode::Split { split: self.split, left, right }
-    }
+/// The node of a test with its children at or below the border, and above it.
+fn node<Id>((split, is_swapped): (Split, bool), below: Id, above: Id) -> ForeignNode<Id> {
+    let (left, right) = if is_swapped { (above, below) } else { (below, above) };
+    ForeignNode::Split { split, left, right }
 }
 
 /// Hashes are unsigned, but may be written as if they had a sign.

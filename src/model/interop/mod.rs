@@ -74,6 +74,11 @@ fn json(text: &[u8]) -> Result<serde_json::Value> {
     })
 }
 
+/// The error of a model that gives a document several scores.
+fn one_score(code: &'static str) -> Error {
+    Error::model(code, "a model with more than one score a doc cannot be read")
+}
+
 fn utf8(text: &[u8]) -> Result<&str> {
     std::str::from_utf8(text).map_err(|_| Error::model("model.syntax", "the text is not UTF-8"))
 }

@@ -47,17 +47,12 @@ struct OnnxNode<'a> {
     value: f64,
 }
 
-fn nodes(number: i64, tree: &Tree) -> impl Iterator<Item = OnnxNode<'_>> {
-    let splits = tree.splits().iter().map(|split| (Some(split), 0.0));
-    let leaves = tree.leaves().iter().map(|leaf| (None, leaf.value));
-    let num_splits = i64::from(tree.splits().len() as u32);
-    (0..).zip(splits.chain(leaves)).map(move |(at, (split, value))| OnnxNode {
-        tree: number,
-        number: at,
-        num_splits,
-        split,
-        value,
-    })
+fn nodes(tree: i64, of: &Tree) -> impl Iterator<Item = OnnxNode<'_>> {
+    let splits = of.splits().iter().map(|split| (Some(split), 0.0));
+    let leaves = of.leaves().iter().map(|leaf| (None, leaf.value));
+    let num_splits = i64::from(of.splits().len() as u32);
+    let node = move |(number, (split, value))| OnnxNode { tree, number, num_splits, split, value };
+    (0..).zip(splits.chain(leaves)).map(node)
 }
 
 impl OnnxNode<'_> {
@@ -72,26 +67,20 @@ impl OnnxNode<'_> {
             Child::Leaf(at) => self.num_splits + i64::from(at),
         })
     }
-
-    fn threshold(&self) -> f32 {
-        self.split.map_or(0.0, |split| at_most(split.threshold))
-    }
-
-    fn mode(&self) -> &'static str {
-        if self.split.is_some() { "BRANCH_LEQ" } else { "LEAF" }
-    }
 }
 
 fn attributes(nodes: &[OnnxNode<'_>], intercept: f32) -> Vec<Message> {
     let all = || nodes.iter();
     let leaves = || all().filter(|node| node.split.is_none());
+    let threshold = |node: &OnnxNode<'_>| node.split.map_or(0.0, |split| at_most(split.threshold));
+    let mode = |node: &OnnxNode<'_>| if node.split.is_some() { "BRANCH_LEQ" } else { "LEAF" };
     let missing_left = |node: &OnnxNode<'_>| node.of_split(|split| i64::from(split.missing_left));
     vec![
         integers("nodes_treeids", all().map(|node| node.tree)),
         integers("nodes_nodeids", all().map(|node| node.number)),
         integers("nodes_featureids", all().map(|n| n.of_split(|split| i64::from(split.feature)))),
-        floats("nodes_values", all().map(OnnxNode::threshold)),
-        texts("nodes_modes", all().map(OnnxNode::mode)),
+        floats("nodes_values", all().map(threshold)),
+        texts("nodes_modes", all().map(mode)),
         integers("nodes_truenodeids", all().map(|node| node.child(|split| split.left))),
         integers("nodes_falsenodeids", all().map(|node| node.child(|split| split.right))),
         integers("nodes_missing_value_tracks_true", all().map(missing_left)),

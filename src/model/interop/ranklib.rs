@@ -6,7 +6,7 @@
 //! RankLib's ensembles have no intercept: it becomes a tree of its own, with two equal leaves.
 
 use super::super::composite::Model;
-use super::super::tree::{Child, Tree};
+use super::super::tree::{Child, Leaf, Split, Tree};
 use super::super::write::put;
 use super::flat::{Flat, flat};
 use crate::error::Result;
@@ -15,13 +15,12 @@ use crate::error::Result;
 pub fn write(model: &Model) -> Result<String> {
     let Flat { intercept, trees } = flat(model, "RankLib's XML")?;
     let constant = (intercept != 0.0).then(|| Tree::constant(intercept));
+    let trees = constant.into_iter().chain(trees);
     let mut text = String::from("## LambdaMART\n## written by rustrank\n\n<ensemble>\n");
-    for (number, tree) in (1..).zip(constant.iter().chain(&trees)) {
+    for (number, tree) in (1..).zip(trees) {
         put(&mut text, format_args!("\t<tree id=\"{number}\" weight=\"1.0\">\n\t\t<split>\n"));
-        match tree.root() {
-            Child::Leaf(_) => equal(&mut text, tree.leaves()[0].value),
-            root @ Child::Split(_) => node(&mut text, tree, root),
-        }
+        let tree = if tree.splits().is_empty() { equal(tree.leaves()[0]) } else { tree };
+        node(&mut text, &tree);
         text.push_str("\t\t</split>\n\t</tree>\n");
     }
     text.push_str("</ensemble>\n");
@@ -29,21 +28,17 @@ pub fn write(model: &Model) -> Result<String> {
 }
 
 /// A split whose sides are equal.
-fn equal(text: &mut String, value: f64) {
-    text.push_str("\t\t\t<feature> 1 </feature>\n\t\t\t<threshold> 0.0 </threshold>\n");
-    for pos in ["left", "right"] {
-        let output = format!("\t\t\t\t<output> {value:?} </output>\n");
-        put(text, format_args!("\t\t\t<split pos=\"{pos}\">\n{output}\t\t\t</split>\n"));
-    }
+fn equal(leaf: Leaf) -> Tree {
+    Tree::new(vec![Split { right: Child::Leaf(1), ..Split::default() }], vec![leaf; 2])
 }
 
-/// What stands inside the `split` of a node.
-fn node(text: &mut String, tree: &Tree, root: Child) {
+/// What stands inside the `split` of a tree.
+fn node(text: &mut String, tree: &Tree) {
     enum XmlStep {
         Open(Child, usize),
         Text(&'static str, usize),
     }
-    let mut open = vec![XmlStep::Open(root, 3)];
+    let mut open = vec![XmlStep::Open(tree.root(), 3)];
     while let Some(step) = open.pop() {
         match step {
             XmlStep::Text(line, depth) => {

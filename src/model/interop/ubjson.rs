@@ -41,13 +41,9 @@ impl<'a> UbjsonReader<'a> {
         Ok(self.array::<1>()?[0])
     }
 
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
     /// The next byte, if it is this one.
     fn skip(&mut self, byte: u8) -> bool {
-        let found = self.peek() == Some(byte);
+        let found = self.bytes.get(self.at) == Some(&byte);
         self.at += usize::from(found);
         found
     }
@@ -101,19 +97,13 @@ impl<'a> UbjsonReader<'a> {
             // A few bytes could stand for any number of them.
             return Err(self.fault("a list of such values is not expected"));
         }
-        let mut list = Vec::new();
-        if self.skip(b'#') {
-            for _ in 0..self.length()? {
-                let kind = kind.map_or_else(|| self.byte(), Ok)?;
-                list.push(self.value(kind, depth + 1)?);
-            }
-            return Ok(list);
-        }
-        if kind.is_some() {
+        let length = if self.skip(b'#') { Some(self.length()?) } else { None };
+        if kind.is_some() && length.is_none() {
             return Err(self.fault("a typed list needs a length"));
         }
-        while !self.skip(b']') {
-            let kind = self.byte()?;
+        let mut list = Vec::new();
+        while length.map_or_else(|| !self.skip(b']'), |length| list.len() < length) {
+            let kind = kind.map_or_else(|| self.byte(), Ok)?;
             list.push(self.value(kind, depth + 1)?);
         }
         Ok(list)

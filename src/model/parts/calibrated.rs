@@ -17,7 +17,7 @@
 
 use super::{ModelPart, Part};
 use crate::error::{Error, Result};
-use crate::model::binned::ForestScorer;
+use crate::model::binned::AddForest;
 use crate::model::composite::no_ranks;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::{ScoreMap, ScorerBuilder, SumStep};
@@ -173,14 +173,8 @@ impl ScoreMap for Knots {
 }
 
 impl ModelPart for Calibrated {
-    fn noun(&self) -> &'static str {
-        "a calibrated model"
-    }
-
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
-        let count = line.count()?;
-        line.end()?;
-        let knots = reader.lines(count, |line| {
+    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>) -> Result<Self> {
+        let knots = reader.lines(line.last_count()?, |line| {
             Ok(Knot { score: line.float("a score")?, value: line.float("a value")? })
         })?;
         let model = reader.model()?;
@@ -214,9 +208,9 @@ impl ModelPart for Calibrated {
         scorer.program.close(1.0, 0.0, 1.0);
     }
 
-    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
+    fn add_binned<'a>(&'a self, add: &mut AddForest<'a, '_>, sums: &mut [f64]) -> Result<()> {
         let mut own = vec![0.0; sums.len()];
-        self.model.add_binned(scorer, &mut own)?;
+        self.model.add_binned(add, &mut own)?;
         self.knots.apply(&mut own);
         sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
         Ok(())

@@ -19,7 +19,7 @@
 
 use super::{Forest, ModelPart};
 use crate::error::{Error, Result};
-use crate::model::binned::ForestScorer;
+use crate::model::binned::AddForest;
 use crate::model::parallel;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
@@ -85,6 +85,11 @@ impl Expectation {
     /// How margins become probabilities.
     pub fn link(&self) -> Link {
         self.link
+    }
+
+    /// The classes, by rising label.
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
     }
 
     /// The number of classes.
@@ -266,12 +271,12 @@ impl Classes {
     /// The margins of so many binned documents, class by class.
     pub(crate) fn binned_margins<'a>(
         &'a self,
-        forests: &mut dyn ForestScorer<'a>,
+        add: &mut AddForest<'a, '_>,
         num_docs: usize,
     ) -> Result<Vec<Vec<f64>>> {
         let margin = |(forest, &start): (&'a Forest, &f64)| {
             let mut margin = vec![start; num_docs];
-            forests.add(forest, &mut margin)?;
+            add(forest, &mut margin)?;
             Ok(margin)
         };
         self.forests.iter().zip(&self.starts).map(margin).collect()
@@ -279,20 +284,13 @@ impl Classes {
 }
 
 impl ModelPart for Classes {
-    fn noun(&self) -> &'static str {
-        "classes"
-    }
-
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let link = line.one_of([("softmax", Link::Softmax), ("ordinal", Link::Ordinal)])?;
-        let count = line.count()?;
-        line.end()?;
-        let classes = reader.lines(count, |line| {
+        let classes = reader.lines(line.last_count()?, |line| {
             Ok(Class { label: line.float("a label")?, gain: line.float("a gain")? })
         })?;
         let mut line = reader.after("starts")?;
-        let count = line.count()?;
-        let starts: Vec<f64> = (0..count).map(|_| line.float("a start")).collect::<Result<_>>()?;
+        let starts = line.list(|line| line.float("a start"))?;
         line.end()?;
         let empty = Self::new(reader.num_features(), link, &classes, starts)
             .map_err(|e| reader.refuse(&e))?;
@@ -327,8 +325,8 @@ impl ModelPart for Classes {
         scorer.program.expect(self.expectation.clone());
     }
 
-    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
-        let margins = self.binned_margins(scorer, sums.len())?;
+    fn add_binned<'a>(&'a self, add: &mut AddForest<'a, '_>, sums: &mut [f64]) -> Result<()> {
+        let margins = self.binned_margins(add, sums.len())?;
         self.expectation.add_gains(&margins, sums);
         Ok(())
     }

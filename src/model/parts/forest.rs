@@ -14,7 +14,7 @@
 
 use super::{ModelPart, NoSum, Term};
 use crate::error::{Error, Result};
-use crate::model::binned::ForestScorer;
+use crate::model::binned::AddForest;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{list, put};
@@ -228,20 +228,16 @@ pub(in crate::model) fn is_zero(value: f64) -> bool {
 }
 
 impl ModelPart for Forest {
-    fn noun(&self) -> &'static str {
-        "a forest"
-    }
-
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let cells = line.one_of([("f32", CellType::F32), ("f64", CellType::F64)])?;
-        let trees = line.count()?;
-        line.end()?;
+        let trees = line.last_count()?;
         let mut line = reader.after("zeros")?;
-        let zeros = line.list("a feature")?;
+        let zeros = line.list(|line| line.parse("a feature"))?;
         line.end()?;
         let sets = reader.list("sets", |line| {
             line.keyword("set")?;
-            Ok(Set { feature: line.parse("a feature")?, categories: line.list("a category")? })
+            let feature = line.parse("a feature")?;
+            Ok(Set { feature, categories: line.list(|line| line.parse("a category"))? })
         })?;
         let mut forest = Self::foreign(reader.num_features(), cells, zeros, sets, vec![])
             .map_err(|e| reader.refuse(&e))?;
@@ -278,8 +274,8 @@ impl ModelPart for Forest {
         Ok(())
     }
 
-    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
-        scorer.add(self, sums)
+    fn add_binned<'a>(&'a self, add: &mut AddForest<'a, '_>, sums: &mut [f64]) -> Result<()> {
+        add(self, sums)
     }
 
     fn forests(&self) -> &[Forest] {

@@ -6,7 +6,7 @@
 
 use super::{ModelPart, NoSum, Term};
 use crate::error::Result;
-use crate::model::binned::ForestScorer;
+use crate::model::binned::AddForest;
 use crate::model::composite::no_ranks;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
@@ -14,10 +14,6 @@ use crate::model::write;
 use crate::model::{Model, Normalisation};
 
 impl ModelPart for Model {
-    fn noun(&self) -> &'static str {
-        "a model"
-    }
-
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         line.end()?;
         reader.model()
@@ -64,8 +60,8 @@ impl ModelPart for Model {
         Ok(())
     }
 
-    fn add_binned<'a>(&'a self, scorer: &mut dyn ForestScorer<'a>, sums: &mut [f64]) -> Result<()> {
-        Model::add_binned(self, scorer, sums)
+    fn add_binned<'a>(&'a self, add: &mut AddForest<'a, '_>, sums: &mut [f64]) -> Result<()> {
+        Model::add_binned(self, add, sums)
     }
 
     fn inner(&self) -> Option<&Model> {

@@ -32,27 +32,14 @@ impl Linear {
     pub fn terms(&self) -> &[(u32, f64)] {
         &self.terms
     }
-
-    /// The score of a row.
-    pub fn score<T: Copy + Into<f64>>(&self, row: &[T]) -> f64 {
-        self.terms.iter().fold(0.0, |sum, &(feature, weight)| {
-            let value: f64 = row[feature as usize].into();
-            if value.is_nan() { sum } else { sum + weight * value }
-        })
-    }
 }
 
 impl ModelPart for Linear {
-    fn noun(&self) -> &'static str {
-        "a linear part"
-    }
-
-    fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
-        let count = line.count()?;
-        line.end()?;
-        let term =
-            |line: &mut ModelLine<'_>| Ok((line.parse("a feature")?, line.float("a weight")?));
-        Ok(Self::new(reader.lines(count, term)?))
+    fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>) -> Result<Self> {
+        let terms = reader.lines(line.last_count()?, |line| {
+            Ok((line.parse("a feature")?, line.float("a weight")?))
+        })?;
+        Ok(Self::new(terms))
     }
 
     fn write(&self, text: &mut String) {

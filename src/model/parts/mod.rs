@@ -23,22 +23,28 @@ pub(super) use forest::{ZERO, at_most, flush, is_zero, nearest};
 pub(super) use stack::derived_of;
 
 use super::Model;
-use super::binned::{ForestScorer, no_bins};
+use super::binned::{AddForest, no_bins};
 use super::read::{ModelLine, ModelReader};
 use super::scorer::ScorerBuilder;
 use crate::error::Result;
 use std::borrow::{Borrow, BorrowMut};
 use std::ops::Range;
 
-/// Defines the list of kinds: the type of each, what a part holds, and the keyword of its text.
+/// Defines the list of kinds: the type of each, what a part holds, the keyword of its text, and what messages call it.
 macro_rules! kinds_of_parts {
-    ($($(#[$doc:meta])* $kind:ident($held:ty) = $keyword:literal,)*) => {
+    ($($(#[$doc:meta])* $kind:ident($held:ty) = $keyword:literal, $noun:literal,)*) => {
         /// What scores in a component of a model.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum Part {
             $($(#[$doc])* $kind($held),)*
         }
+
+        $(impl PartNoun for $kind {
+            fn noun(&self) -> &'static str {
+                $noun
+            }
+        })*
 
         impl Part {
             /// The part as its kind.
@@ -64,19 +70,25 @@ macro_rules! kinds_of_parts {
 
 kinds_of_parts! {
     /// Trees.
-    Forest(Forest) = "forest",
+    Forest(Forest) = "forest", "a forest",
     /// A weighted sum of features.
-    Linear(Linear) = "linear",
+    Linear(Linear) = "linear", "a linear part",
     /// A forest for each class, and the gain that the classes' probabilities let expect.
-    Classes(Classes) = "classes",
+    Classes(Classes) = "classes", "classes",
     /// A neural net.
-    Mlp(Mlp) = "mlp",
+    Mlp(Mlp) = "mlp", "a net",
     /// Another model.
-    Model(Box<Model>) = "model",
+    Model(Box<Model>) = "model", "a model",
     /// A model on the scores of other models.
-    Stack(Box<Stack>) = "stack",
+    Stack(Box<Stack>) = "stack", "a stack",
     /// A model with a rising function of its score.
-    Calibrated(Box<Calibrated>) = "calibrated",
+    Calibrated(Box<Calibrated>) = "calibrated", "a calibrated model",
+}
+
+/// What messages call a kind of part, such as `a net`.
+pub(super) trait PartNoun {
+    /// With its article.
+    fn noun(&self) -> &'static str;
 }
 
 /// A kind of part: all that the rest of the crate asks of it.
@@ -84,10 +96,7 @@ kinds_of_parts! {
     not(feature = "train"),
     allow(dead_code, reason = "training and explanations ask for the rest")
 )]
-pub(super) trait ModelPart {
-    /// What messages call it, such as `a net`.
-    fn noun(&self) -> &'static str;
-
+pub(super) trait ModelPart: PartNoun {
     /// Reads the rest of its first line, after the keyword, and the lines that follow.
     fn read(reader: &mut ModelReader<'_>, line: ModelLine<'_>) -> Result<Self>
     where
@@ -109,11 +118,7 @@ pub(super) trait ModelPart {
     }
 
     /// Adds its scores of binned documents to `sums`; an error if bins are not enough.
-    fn add_binned<'a>(
-        &'a self,
-        _scorer: &mut dyn ForestScorer<'a>,
-        _sums: &mut [f64],
-    ) -> Result<()> {
+    fn add_binned<'a>(&'a self, _add: &mut AddForest<'a, '_>, _sums: &mut [f64]) -> Result<()> {
         Err(no_bins())
     }
 

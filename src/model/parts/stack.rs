@@ -131,10 +131,6 @@ impl Ranker {
 }
 
 impl ModelPart for Stack {
-    fn noun(&self) -> &'static str {
-        "a stack"
-    }
-
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
         let own = line.one_of([("own", true), ("alone", false)])?;
         line.end()?;

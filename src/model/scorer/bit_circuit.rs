@@ -32,7 +32,7 @@ pub(super) struct TreeChunk {
     /// Of each choice: by what, the plane if that is set, and if it is not.
     ops: Vec<Four>,
     asked: Vec<Four>,
-    /// Leaf values, as kernels look them up.
+    /// Leaf values: [`value_table`]s.
     tables: Vec<Lane>,
     /// The plane that the first op of a tree writes; each writes the next.
     pub(super) results: usize,
@@ -45,7 +45,7 @@ pub(super) struct TreeChunk {
 pub(super) struct ChunkColumn {
     pub(super) at: u32,
     /// The number of the chunk's thresholds below each code.
-    pub(super) below: Box<[u8; 256]>,
+    pub(super) below: Box<[Lane; 4]>,
     pub(super) tests: u32,
 }
 
@@ -84,18 +84,25 @@ pub(super) struct Wires<'a> {
     /// the lowest place asks whose last leaf on the side of no is here. If all places of a level ask the
     /// same, two: what they ask, from the lowest level up at the end.
     pub(super) asked: &'a [Four],
-    /// The bytes of the values of 32, 64, 128 or 256 leaves: the first piece of each, the second
-    /// piece of each and so on. A piece is [`piece`] bytes.
+    /// The values of the leaves: a [`value_table`].
     pub(super) table: &'a [Lane],
 }
 
-/// How many bytes a look-up among so many values finds at once.
-fn piece(values: usize) -> usize {
-    match values {
+/// The bytes of 32, 64, 128 or 256 leaf values as kernels look them up: the first piece of each, the second piece
+/// of each and so on. A piece is what a look-up finds at once: four bytes, two of 64 values, or one.
+pub(super) fn value_table(values: &[f64]) -> Vec<Lane> {
+    let piece = match values.len() {
         0..=32 => 4,
         33..=64 => 2,
         _ => 1,
+    };
+    let mut bytes = Vec::with_capacity(8 * values.len());
+    for at in (0..8).step_by(piece) {
+        for value in values {
+            bytes.extend_from_slice(&value.to_le_bytes()[at..at + piece]);
+        }
     }
+    bytes.as_chunks().0.iter().copied().map(Lane).collect()
 }
 
 impl TreeChunk {
@@ -160,9 +167,10 @@ impl Tests {
         let mut next = FIXED as u32;
         let mut columns = Vec::new();
         for (at, planes) in (0..).zip(self.planes.chunks_mut(256)) {
-            let mut below = Box::new([0; 256]);
+            let mut below = Box::new([Lane::default(); 4]);
             let first = next;
-            for (plane, below) in planes.iter_mut().zip(below.iter_mut()) {
+            let codes = below.iter_mut().flat_map(|lane| &mut lane.0);
+            for (plane, below) in planes.iter_mut().zip(codes) {
                 *below = (next - first) as u8;
                 if *plane > 0 {
                     *plane = next;
@@ -250,14 +258,7 @@ impl TreeChunk {
             full(&planes, &mut fours);
             self.asked.extend(fours.into_iter().map(Four::new));
         }
-        let piece = piece(values.len());
-        let bytes: Vec<u8> = (0..8)
-            .step_by(piece)
-            .flat_map(|at| {
-                values.iter().flat_map(move |v| v.to_le_bytes().into_iter().skip(at).take(piece))
-            })
-            .collect();
-        self.tables.extend(bytes.as_chunks::<64>().0.iter().copied().map(Lane));
+        self.tables.extend(value_table(values));
         self.trees.push(BitCircuit {
             ops: ops..self.ops.len(),
             asked: asked..self.asked.len(),

@@ -2,7 +2,7 @@
 
 use super::super::parts::mlp::{Activations, Net};
 use super::super::parts::{Expectation, ZERO, at_most, flush};
-use super::kernel::{Lane, Sheet, Slots, Tile};
+use super::kernel::{Lane, Sheet, Slots};
 use super::plan::{CellRule, Search, ValueSource};
 use super::program::{Form, SumStep, Trees};
 use super::rows::{ScorerRows, Value, is_f32};
@@ -15,7 +15,8 @@ pub(super) struct ScorerScratch {
     /// Cells of one column.
     narrow: Vec<f32>,
     wide: Vec<f64>,
-    tile: Tile,
+    /// Sixteen columns of cells.
+    tile: Vec<[f32; BLOCK]>,
     /// Codes of one column.
     codes: Vec<u8>,
     /// Codes of all columns, one lane after the other, for the circuits.
@@ -136,7 +137,7 @@ impl Scorer {
                     let (slots, circuits) = (&mut scratch.slots, &trees.circuits);
                     trees.each(&trees.order, sheet, sums, |circuit, sums| {
                         self.kernels.circuit(sheet, circuits.ops(circuit), slots);
-                        self.kernels.add(&slots.root()[..wide], circuits.values(circuit), sums);
+                        self.kernels.add(&slots.root()[..wide], circuits, circuit, sums);
                     });
                 }
             }
@@ -189,6 +190,7 @@ impl Scorer {
         lanes.resize(self.columns * width, Lane::default());
         // Docs beyond the last are given any codes: their scores are not read.
         codes.resize(BLOCK, 0);
+        tile.resize(16, [0.0; BLOCK]);
         narrow.resize(BLOCK, 0.0);
         wide.resize(BLOCK, 0.0);
         let (narrow, wide) = (&mut narrow[..docs], &mut wide[..docs]);
@@ -197,7 +199,8 @@ impl Scorer {
         let mut turned = None;
         for (i, search) in searches.iter().enumerate() {
             if let (Some(exact), false) = (&search.exact, is_f32::<T>()) {
-                search.gather_wide(rows, wide);
+                let cell = |value: T| search.source.cell(value.into());
+                rows.gather(search.source.feature, wide, cell);
                 for (narrow, wide) in narrow.iter_mut().zip(&*wide) {
                     *narrow = at_most(*wide);
                 }
@@ -214,7 +217,7 @@ impl Scorer {
                 turned = is_turned.then_some(first);
             }
             let cells = if let Some(column) = search.column(turned) {
-                search.turned(&tile.0[column][..docs], narrow)
+                search.turned(&tile[column][..docs], narrow)
             } else {
                 search.gather_narrow(rows, narrow);
                 &*narrow
@@ -332,10 +335,6 @@ impl Search {
             CellRule::Flush => rows.gather(*feature, cells, |value| flush(value.into()).nearest()),
             _ => rows.gather(*feature, cells, |value| self.source.cell(value.into()).nearest()),
         }
-    }
-
-    fn gather_wide<T: Value>(&self, rows: ScorerRows<'_, T>, cells: &mut [f64]) {
-        rows.gather(self.source.feature, cells, |value| self.source.cell(value.into()));
     }
 
     /// Puts the codes of `cells` into the search's columns of `width` lanes.

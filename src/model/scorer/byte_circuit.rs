@@ -11,7 +11,8 @@
 //! will do: the answers are the bits of a leaf's number.
 
 use super::super::tree::{Child, Tree};
-use super::kernel::{DUMP, Op, ROOT, SLOTS};
+use super::bit_circuit::value_table;
+use super::kernel::{DUMP, Lane, Op, ROOT, SLOTS};
 use super::plan::CodeTest;
 use std::ops::Range;
 
@@ -21,6 +22,8 @@ pub(super) struct ByteCircuits {
     ops: Vec<Op>,
     /// Leaf values by number, each tree's padded to a length that kernels know.
     values: Vec<f64>,
+    /// The same as [`value_table`]s, eight values a lane; where the level has planes.
+    tables: Vec<Lane>,
 }
 
 /// One tree's part.
@@ -37,7 +40,12 @@ impl ByteCircuits {
     /// Adds a tree, unless it has too many leaves or an odd shape that needs too many slots.
     ///
     /// `places` are the column and code of each split.
-    pub(super) fn push(&mut self, tree: &Tree, places: &[CodeTest]) -> Option<ByteCircuit> {
+    pub(super) fn push(
+        &mut self,
+        tree: &Tree,
+        places: &[CodeTest],
+        has_planes: bool,
+    ) -> Option<ByteCircuit> {
         if tree.leaves().len() > Self::MOST_LEAVES {
             return None;
         }
@@ -50,6 +58,9 @@ impl ByteCircuits {
         self.values.extend(leaves.iter().map(|&leaf| tree.leaves()[leaf as usize].value));
         // Kernels know 32, 64, 128 and 256.
         self.values.resize(first + leaves.len().next_power_of_two().max(32), 0.0);
+        if has_planes {
+            self.tables.extend(value_table(&self.values[first..]));
+        }
         Some(ByteCircuit { ops: first_op..self.ops.len(), values: first..self.values.len() })
     }
 
@@ -59,6 +70,11 @@ impl ByteCircuits {
 
     pub(super) fn values(&self, circuit: &ByteCircuit) -> &[f64] {
         &self.values[circuit.values.clone()]
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn table(&self, circuit: &ByteCircuit) -> &[Lane] {
+        &self.tables[circuit.values.start / 8..circuit.values.end / 8]
     }
 }
 
@@ -149,15 +165,8 @@ impl<'a> Wiring<'a> {
             let CodeTest { column, threshold } = self.places[at as usize];
             let carry = self.carry_and_side(at).0;
             let keep = if i + 1 < path.len() { u8::MAX } else { 0 };
-            let op = Op {
-                column,
-                threshold,
-                add: self.below(carry) as u8,
-                flip: 0,
-                keep,
-                slot,
-                to: DUMP,
-            };
+            let add = self.below(carry) as u8;
+            let op = Op { column, threshold, add, flip: 0, keep, slot, to: DUMP };
             // The carry stays where the code is not above. Where it comes from the right, codes are
             // turned over: code <= t iff !code > !t - 1.
             let flipped = Op { threshold: u8::MAX - 1 - threshold, flip: u8::MAX, ..op };

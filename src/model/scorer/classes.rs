@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct ClassScorer {
     num_features: usize,
-    classes: Vec<Class>,
     expectation: Expectation,
     margins: Vec<Scorer>,
 }
@@ -33,7 +32,6 @@ impl Model {
         };
         Ok(ClassScorer {
             num_features: classes.num_features(),
-            classes: classes.classes().collect(),
             expectation: classes.expectation().clone(),
             margins: margins.map(scorer).collect::<Result<_>>()?,
         })
@@ -48,12 +46,12 @@ impl ClassScorer {
 
     /// The labels, rising, and their gains.
     pub fn classes(&self) -> &[Class] {
-        &self.classes
+        self.expectation.classes()
     }
 
     /// The probability of each class for each row: as many values a row as there are classes.
     pub fn probabilities<T: Value>(&self, rows: &[T], probabilities: &mut [f64]) -> Result<()> {
-        let width = self.classes.len();
+        let width = self.expectation.num_classes();
         let count = probabilities.len() / width;
         if probabilities.len() != count * width {
             return Err(Error::param("classes.values", "a row has a probability for each class")

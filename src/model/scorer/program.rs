@@ -176,12 +176,14 @@ impl Program {
         if self.has_planes {
             trees.stage(tree, &places, walk);
         }
-        trees.order.push(if let Some(circuit) = trees.circuits.push(tree, &places) {
-            self.num_ops += trees.circuits.ops(&circuit).len();
-            Form::Circuit(circuit)
-        } else {
-            self.num_ops += tree.splits().len();
-            Form::Walk(walk)
-        });
+        trees.order.push(
+            if let Some(circuit) = trees.circuits.push(tree, &places, self.has_planes) {
+                self.num_ops += trees.circuits.ops(&circuit).len();
+                Form::Circuit(circuit)
+            } else {
+                self.num_ops += tree.splits().len();
+                Form::Walk(walk)
+            },
+        );
     }
 }

@@ -4,7 +4,6 @@
 
 use super::partition::{ByteSet, plain};
 use super::search::{FILTER_LANES, SearchOps, SplitFilter};
-use crate::simd::Level;
 use std::arch::x86_64::{
     _CMP_GT_OQ, _mm256_loadu_si256, _mm512_add_epi32, _mm512_add_epi64, _mm512_add_ps,
     _mm512_alignr_epi64, _mm512_and_si512, _mm512_castsi256_si512, _mm512_cmpge_epu32_mask,
@@ -21,27 +20,18 @@ pub(super) fn fits(bytes: &[u8]) -> bool {
     bytes.len() <= 1 << 31
 }
 
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,popcnt,bmi1,bmi2")]
 pub(super) fn partition(
     bytes: &[u8],
     side: &ByteSet,
     docs: &mut [u32],
     right: &mut [u32],
 ) -> usize {
-    debug_assert!(Level::Avx512.is_available());
     assert!(docs.len() == right.len() && fits(bytes));
     // A gather reads three bytes after that of a document.
     assert!(bytes.len() > 3);
-    // SAFETY: `kernel::part` comes here only after `Level::Avx512.is_available()`, which checks the
-    // features that `run` is compiled for; the column was checked just now.
-    unsafe { run(bytes, side, docs, right) }
-}
-
-/// # Safety
-/// `bytes.len()` is above 3 and at most 2³¹; `right` is as long as `docs`.
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,popcnt,bmi1,bmi2")]
-unsafe fn run(bytes: &[u8], side: &ByteSet, docs: &mut [u32], right: &mut [u32]) -> usize {
     // SAFETY: eight words of 32 bits are the 32 bytes that are read.
-    let words = unsafe { _mm256_loadu_si256(side.words().as_ptr().cast()) };
+    let words = unsafe { _mm256_loadu_si256(side.0.as_ptr().cast()) };
     let words = _mm512_castsi256_si512(words);
     let (last_byte, low) = (_mm512_set1_epi32(255), _mm512_set1_epi32(31));
     let one = _mm512_set1_epi32(1);

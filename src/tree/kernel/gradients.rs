@@ -23,9 +23,7 @@ for_levels! {
             [grad.max(bits[0]), hess.max(bits[1])]
         })
     }
-}
 
-for_levels! {
     /// The sums of absolute gradients and hessians in whole units, `factors` units to 1. Sums must
     /// be below 2^51.
     pub(crate) fn units(gradients: &[Gradient], factors: [f64; 2]) -> [u64; 2] {
@@ -39,9 +37,7 @@ for_levels! {
             [add(grad, 0), add(hess, 1)]
         })
     }
-}
 
-for_levels! {
     /// Packs gradients: the gradient into the upper half, the hessian into the lower.
     pub(crate) fn pack(gradients: &[Gradient], packing: Packing, to: &mut [u64]) {
         let Packing { scale, half, counts } = packing;

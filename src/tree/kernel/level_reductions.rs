@@ -4,11 +4,12 @@
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512Ops;
-use super::search::{PortableOps, SearchOps, SearchScratch, feature_sums, padded, score_all};
+use super::search::{
+    PortableOps, SearchOps, SearchScratch, feature_sums, padded, score_all, split_value,
+};
 use crate::simd::for_levels;
 use crate::tree::column_scan::{NodeColumns, SiblingPair, SplitSearcher};
 use crate::tree::features::{FeatureSet, FeatureSlot};
-use crate::tree::packed_gradients::GradientSums;
 use crate::tree::split_noise::SplitNoise;
 use crate::tree::split_search::SearchNode;
 use std::ops::Range;
@@ -16,7 +17,8 @@ use std::ops::Range;
 for_levels! {
     /// Adds the reductions of some columns of a node.
     fn add_node(reductions: &mut LevelReductions<'_>, columns: NodeColumns<'_>) =
-        LevelReductions::add::<PortableOps>, LevelReductions::add::<Avx512Ops>
+        LevelReductions::add::<PortableOps>,
+        LevelReductions::add::<Avx512Ops>
 }
 
 /// The conditions for a split of a level, besides the nodes.
@@ -112,7 +114,7 @@ impl<'a> LevelReductions<'a> {
             of_column.push(features.len());
             for (slot, of) in searcher.slots_at(position) {
                 if criteria.features.contains(slot) {
-                    let len = padded(usize::from(of.codes) - 1);
+                    let len = padded(usize::from(of.location.codes) - 1);
                     features.push(FeatureReductions { slot, start, len, has_missing: false });
                     start += 2 * len;
                 }
@@ -162,7 +164,7 @@ impl<'a> LevelReductions<'a> {
                 }
                 let (least, most) = match noise {
                     Some(noise) => {
-                        let id = (slots.all()[feature.slot].feature, missing_left);
+                        let id = (slots.list[feature.slot].feature, missing_left);
                         (f64::NEG_INFINITY, score_all(noise, id, scores))
                     }
                     // A split must reduce something.
@@ -196,7 +198,7 @@ fn add_feature<Ops: SearchOps>(
     scratch: &mut SearchScratch,
 ) {
     let NodeColumns { searcher, node, .. } = columns;
-    let codes = usize::from(slot.codes);
+    let codes = usize::from(slot.location.codes);
     let missing = sums[codes - 1];
     let (right, left) = values.split_at_mut(feature.len);
     if missing != 0 && !feature.has_missing {
@@ -233,17 +235,9 @@ fn add_feature<Ops: SearchOps>(
 #[inline(always)]
 fn add_values(node: &SearchNode<'_>, prefix: &[u64], more: u64, values: &mut [f64]) {
     let SearchNode { total, least, l2, unsplit_value, .. } = *node;
-    let total = GradientSums::of(total);
-    let (grad, mass) = (f64::from(total.grad), f64::from(total.mass));
     // One by one: from steps of eight the compiler makes slow gathers and scatters.
     for (prefix, value) in prefix.iter().zip(values) {
-        let sums = GradientSums::of(prefix.wrapping_add(more));
-        let (left_grad, left_mass) = (f64::from(sums.grad), f64::from(sums.mass));
-        let (right_grad, right_mass) = (grad - left_grad, mass - left_mass);
-        let (left, right) = (left_mass + l2, right_mass + l2);
-        let both =
-            (left_grad * left_grad * right + right_grad * right_grad * left) / (left * right);
-        let fits = left_mass.min(right_mass) >= least;
-        *value += if fits { both - unsplit_value } else { 0.0 };
+        let (both, mass) = split_value(total, prefix.wrapping_add(more), l2);
+        *value += if mass >= least { both - unsplit_value } else { 0.0 };
     }
 }

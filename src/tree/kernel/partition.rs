@@ -1,4 +1,8 @@
 //! Partitions documents by a split, keeping the order on both sides.
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "a kernel behind a run-time check")
+)]
 
 #[cfg(target_arch = "x86_64")]
 use super::avx512;
@@ -6,17 +10,12 @@ use crate::simd::Level;
 
 /// A set of bytes, a bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ByteSet([u32; 8]);
+pub(crate) struct ByteSet(pub(super) [u32; 8]);
 
 impl ByteSet {
     #[inline]
     pub(crate) fn contains(&self, byte: u8) -> bool {
         self.0[usize::from(byte / 32)] >> (byte % 32) & 1 == 1
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    pub(super) fn words(&self) -> &[u32; 8] {
-        &self.0
     }
 }
 
@@ -40,9 +39,10 @@ pub(crate) fn partition(
 ) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if level.is_available() && avx512::fits(cells) => {
+        // SAFETY: the level is available, and stands for all features that the kernel is compiled for.
+        Level::Avx512 if level.is_available() && avx512::fits(cells) => unsafe {
             avx512::partition(cells, side, docs, right)
-        }
+        },
         _ => plain(cells, side, docs, right),
     }
 }

@@ -79,7 +79,7 @@ impl NodeColumns<'_> {
         scratch: &mut SearchScratch,
         found: &mut SearchResult,
     ) {
-        let codes = usize::from(slot.codes);
+        let codes = usize::from(slot.location.codes);
         let Some(&missing) = sums.get(codes.wrapping_sub(1)) else { return };
         // Without missing values, a split after the last code leaves nothing on the right.
         let num_splits = codes - 1 - usize::from(missing == 0);
@@ -269,7 +269,7 @@ pub(crate) fn feature_sums<'s>(
     if slot.is_whole {
         return sums;
     }
-    let (stride, codes) = (usize::from(slot.stride), usize::from(slot.codes));
+    let (stride, codes) = (usize::from(slot.location.stride), usize::from(slot.location.codes));
     own[..codes].fill(0);
     for period in sums.chunks(stride * codes) {
         for (to, run) in own.iter_mut().zip(period.chunks(stride)) {

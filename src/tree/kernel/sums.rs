@@ -7,16 +7,12 @@ for_levels! {
     pub(crate) fn total(sums: &[u64]) -> u64 {
         sums.iter().fold(0, |sum, &more| sum.wrapping_add(more))
     }
-}
 
-for_levels! {
     /// Adds `more` to `to`.
     pub(crate) fn add(to: &mut [u64], more: &[u64]) {
         to.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.wrapping_add(*more));
     }
-}
 
-for_levels! {
     /// Subtracts `less` from `from`.
     pub(crate) fn subtract(from: &mut [u64], less: &[u64]) {
         from.iter_mut().zip(less).for_each(|(sum, less)| *sum = sum.wrapping_sub(*less));

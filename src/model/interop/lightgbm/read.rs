@@ -1,10 +1,11 @@
 //! LightGBM's text to a model.
 
 use super::super::super::normalisation::Normalisation;
-use super::super::super::parts::{CellType, Forest, Set};
+use super::super::super::parts::{CellType, Forest};
 use super::super::super::tree::{Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
-use super::super::arrange::{ForeignNode, arrange};
+use super::super::arrange::{ForeignNode, ForeignSets, arrange};
+use super::super::one_score;
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
 use crate::error::{Error, Result, foreign};
 use std::collections::BTreeMap;
@@ -16,8 +17,7 @@ pub fn read(text: &str) -> Result<Model> {
     let header = Section::new(None, sections.next().unwrap_or_default());
     for name in ["num_class", "num_tree_per_iteration"] {
         if header.number_or::<u64>(name, 1)? != 1 {
-            let what = "a model with more than one score a doc cannot be read";
-            return Err(Error::model("lightgbm.classes", what));
+            return Err(one_score("lightgbm.classes"));
         }
     }
     let last: u32 = header.number("max_feature_idx")?;
@@ -26,7 +26,8 @@ pub fn read(text: &str) -> Result<Model> {
         return Err(header.fault("max_feature_idx", &last.to_string()));
     }
     let features = last as usize + 1;
-    let mut reading = LightgbmReader { features: last + 1, ..LightgbmReader::default() };
+    let sets = ForeignSets { features, ..ForeignSets::default() };
+    let mut reading = LightgbmReader { sets, ..LightgbmReader::default() };
     let mut ended = false;
     for (number, section) in sections.enumerate() {
         if ended {
@@ -119,9 +120,8 @@ impl<'a> Section<'a> {
 /// Forests read so far.
 #[derive(Default)]
 struct LightgbmReader {
-    features: u32,
     trees: Vec<Tree>,
-    sets: Vec<Set>,
+    sets: ForeignSets,
     /// What is missing in each feature.
     zeros: BTreeMap<u32, bool>,
 }
@@ -185,7 +185,7 @@ impl LightgbmReader {
                 docs: docs[i] as u64,
                 ..Split::default()
             };
-            if split.feature >= self.features {
+            if split.feature as usize >= self.sets.features {
                 return Err(section.fault("split_feature", &split.feature.to_string()));
             }
             let read = if decisions[i] & CATEGORICAL == 0 {
@@ -198,12 +198,6 @@ impl LightgbmReader {
         (0..count).map(split).collect()
     }
 
-    /// A split on a set of categories of its feature.
-    fn on_set(&mut self, split: Split, categories: Vec<u32>, threshold: f64) -> Split {
-        self.sets.push(Set { feature: split.feature, categories });
-        Split { feature: self.features + self.sets.len() as u32 - 1, threshold, ..split }
-    }
-
     /// The threshold of a categorical split is the number of its set; missing values go right.
     fn categorical(&mut self, split: Split, all: &LightgbmCategories) -> Option<Split> {
         let number = split.threshold as usize;
@@ -211,7 +205,7 @@ impl LightgbmReader {
         let words = all.words.get(from..to)?;
         let is_in = |category: &u32| words[*category as usize / 32] >> (category % 32) & 1 == 1;
         let categories = (0..u32::try_from(32 * words.len()).ok()?).filter(is_in).collect();
-        Some(self.on_set(split, categories, 0.5))
+        Some(self.sets.split(split, categories))
     }
 
     fn numerical(&mut self, split: Split, decision: u32) -> Option<Split> {
@@ -227,16 +221,15 @@ impl LightgbmReader {
         let split = Split { missing_left, ..split };
         if split.threshold == f64::INFINITY && !zero {
             // All that is not missing goes left, infinity too: in no set.
-            return Some(self.on_set(split, vec![], 1.0));
+            return Some(Split { threshold: 1.0, ..self.sets.split(split, vec![]) });
         }
         Some(Split { threshold: split.threshold.min(f64::MAX), ..split })
     }
 
     fn finish(self, averages: bool) -> Result<Component> {
         let zeros = self.zeros.into_iter().filter(|(_, zero)| *zero).map(|(feature, _)| feature);
-        let features = self.features as usize;
-        let forest =
-            Forest::foreign(features, CellType::F64, zeros.collect(), self.sets, self.trees)?;
+        let ForeignSets { features, sets } = self.sets;
+        let forest = Forest::foreign(features, CellType::F64, zeros.collect(), sets, self.trees)?;
         // A random forest divides the sum by the number of trees.
         let count = forest.trees().len() as f64;
         let mut component = Component::new(Part::Forest(forest));

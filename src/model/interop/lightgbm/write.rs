@@ -14,11 +14,14 @@ pub fn write(model: &Model) -> Result<String> {
         match term {
             // No tree is needed.
             Term::Constant(0.0) => {}
-            Term::Constant(value) => trees.push(Written::new(Tree::constant(value))),
+            Term::Constant(value) => {
+                let (decisions, sets) = (Vec::new(), Vec::new());
+                trees.push(Written { tree: Tree::constant(value), decisions, sets });
+            }
             Term::Feature(..) => return Err(cannot("a linear part")),
             Term::Trees(weight, forest) => {
                 for tree in forest.trees() {
-                    trees.push(Written::new(tree.scaled(weight)).decided(forest)?);
+                    trees.push(Written::of(tree.scaled(weight), forest)?);
                 }
             }
         }
@@ -59,21 +62,16 @@ struct Written<'a> {
 }
 
 impl<'a> Written<'a> {
-    fn new(tree: Tree) -> Self {
-        Self { tree, decisions: Vec::new(), sets: Vec::new() }
-    }
-
-    fn decided(mut self, forest: &'a Forest) -> Result<Self> {
-        let mut tree = std::mem::replace(&mut self.tree, Tree::constant(0.0));
-        for split in tree.splits_mut() {
-            let decision = self.decide(forest, split)?;
-            self.decisions.push(decision);
-        }
-        Ok(Self { tree, ..self })
+    fn of(mut tree: Tree, forest: &'a Forest) -> Result<Self> {
+        let mut sets = Vec::new();
+        let splits = tree.splits_mut().iter_mut();
+        let decisions =
+            splits.map(|split| Self::decide(&mut sets, forest, split)).collect::<Result<_>>()?;
+        Ok(Self { tree, decisions, sets })
     }
 
     /// The decision type of a split, which is given the feature and threshold that it has there.
-    fn decide(&mut self, forest: &'a Forest, split: &mut Split) -> Result<u32> {
+    fn decide(sets: &mut Vec<&'a [u32]>, forest: &'a Forest, split: &mut Split) -> Result<u32> {
         let default = if split.missing_left { DEFAULT_LEFT } else { 0 };
         let Some(set) = (split.feature as usize).checked_sub(forest.num_features()) else {
             let zero = forest.zero_is_missing().binary_search(&split.feature).is_ok();
@@ -95,8 +93,8 @@ impl<'a> Written<'a> {
         if set.categories.last().is_some_and(|&last| last > LARGEST_CATEGORY) {
             return Err(cannot("categories above a million"));
         }
-        split.threshold = self.sets.len() as f64;
-        self.sets.push(&set.categories);
+        split.threshold = sets.len() as f64;
+        sets.push(&set.categories);
         Ok(CATEGORICAL | Missing::NaN.bits())
     }
 }

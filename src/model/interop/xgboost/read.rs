@@ -1,9 +1,10 @@
 //! XGBoost's JSON to a model.
 
-use super::super::super::parts::{CellType, Forest, Linear, Set};
+use super::super::super::parts::{CellType, Forest, Linear};
 use super::super::super::tree::{Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
-use super::super::arrange::{ForeignNode, arrange};
+use super::super::arrange::{ForeignNode, ForeignSets, arrange};
+use super::super::one_score;
 use super::super::ubjson;
 use crate::error::{Error, Result};
 use serde_json::Value;
@@ -25,8 +26,7 @@ fn model(root: &Value) -> Result<Model> {
     if number(&params["num_class"]).unwrap_or(0.0) > 1.0
         || number(&params["num_target"]).unwrap_or(1.0) > 1.0
     {
-        let what = "a model with more than one score a doc cannot be read";
-        return Err(Error::model("xgboost.classes", what));
+        return Err(one_score("xgboost.classes"));
     }
     // Numbers of sets come after those of features.
     let features = number(&params["num_feature"]).filter(|&count| count < f64::from(1u32 << 31));
@@ -109,110 +109,84 @@ fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result
     if list(booster, "tree_info", integer)?.iter().any(|&class| class != 0) {
         return Err(fault("tree_info"));
     }
-    let features = model.num_features();
-    let mut sets = Vec::new();
+    let mut sets = ForeignSets { features: model.num_features(), ..ForeignSets::default() };
     let mut grown = Vec::new();
     for (number, tree) in trees.iter().enumerate() {
-        let tree = XgboostNodes::of(tree, features)
-            .and_then(|nodes| nodes.tree(&mut sets))
-            .map_err(|error| error.hint(format!("in tree {number}")))?;
-        grown.push(match weights {
-            Some(weights) => tree.scaled(*weights.get(number).ok_or_else(|| fault("weight_drop"))?),
-            None => tree,
-        });
+        let mut tree =
+            read_tree(tree, &mut sets).map_err(|error| error.hint(format!("in tree {number}")))?;
+        if let Some(weights) = weights {
+            tree = tree.scaled(*weights.get(number).ok_or_else(|| fault("weight_drop"))?);
+        }
+        grown.push(tree);
     }
+    let ForeignSets { features, sets } = sets;
     let forest = Forest::foreign(features, CellType::F32, vec![], sets, grown)?;
     model.add(Component::new(Part::Forest(forest)))
 }
 
-/// A tree as XGBoost has it: lists by node.
-struct XgboostNodes {
-    features: usize,
-    left: Vec<i64>,
-    right: Vec<i64>,
-    conditions: Vec<f64>,
-    indices: Vec<i64>,
-    default_left: Vec<i64>,
-    changes: Vec<f64>,
-    hessians: Vec<f64>,
-    /// The categories that go right, by node.
-    categories: BTreeMap<i64, Vec<u32>>,
+/// A list of a tree, with an item for each node.
+struct NodeList<'a> {
+    name: &'static str,
+    items: &'a [Value],
 }
 
-impl XgboostNodes {
-    fn of(tree: &Value, features: usize) -> Result<Self> {
-        if number(&tree["tree_param"]["size_leaf_vector"]).unwrap_or(0.0) > 1.0 {
-            return Err(Error::model("xgboost.classes", "leaves of many values cannot be read"));
-        }
-        let left = list(tree, "left_children", integer)?;
-        let integers = |name| column(tree, name, left.len(), integer);
-        let singles = |name| column(tree, name, left.len(), single);
+impl<'a> NodeList<'a> {
+    fn of(tree: &'a Value, name: &'static str) -> Self {
+        Self { name, items: tree[name].as_array().map(Vec::as_slice).unwrap_or_default() }
+    }
+
+    /// The item of a node, if there is one.
+    fn at<T>(&self, node: usize, read: impl FnOnce(&Value) -> Option<T>) -> Result<T> {
+        self.items.get(node).and_then(read).ok_or_else(|| fault(self.name))
+    }
+}
+
+fn read_tree(tree: &Value, sets: &mut ForeignSets) -> Result<Tree> {
+    if number(&tree["tree_param"]["size_leaf_vector"]).unwrap_or(0.0) > 1.0 {
+        return Err(Error::model("xgboost.classes", "leaves of many values cannot be read"));
+    }
+    let lists = ["left_children", "right_children", "split_conditions", "split_indices"];
+    let [left, right, conditions, indices] = lists.map(|name| NodeList::of(tree, name));
+    let lists = ["default_left", "loss_changes", "sum_hessian"];
+    let [default_left, changes, hessians] = lists.map(|name| NodeList::of(tree, name));
+    let count = left.items.len();
+    let others = [&right, &conditions, &indices, &default_left, &changes, &hessians];
+    if count == 0 || others.iter().any(|list| list.items.len() != count) {
+        return Err(fault("left_children"));
+    }
+    let by_node = categories(tree)?;
+    arrange(0i64, count, |node| {
+        let at = usize::try_from(node).ok().filter(|&at| at < count);
+        let at = at.ok_or_else(|| fault("left_children").got(node))?;
         // JSON has infinities as text, if at all.
-        let condition = |x: &Value| number(x).map(|x| f64::from(x as f32));
-        Ok(Self {
-            features,
-            right: integers("right_children")?,
-            conditions: column(tree, "split_conditions", left.len(), condition)?,
-            indices: integers("split_indices")?,
-            default_left: integers("default_left")?,
-            changes: singles("loss_changes")?,
-            hessians: singles("sum_hessian")?,
-            categories: categories(tree)?,
-            left,
-        })
-    }
-
-    fn tree(&self, sets: &mut Vec<Set>) -> Result<Tree> {
-        arrange(0i64, self.left.len(), |node| {
-            let at = usize::try_from(node).ok().filter(|&at| at < self.left.len());
-            let at = at.ok_or_else(|| fault("left_children").got(node))?;
-            let cover = self.hessians[at];
-            if self.left[at] < 0 {
-                return Ok(ForeignNode::Leaf(Leaf { value: self.conditions[at], cover, docs: 0 }));
-            }
-            let feature = u32::try_from(self.indices[at]).ok();
-            let feature = feature.filter(|&f| (f as usize) < self.features);
-            let feature = feature.ok_or_else(|| fault("split_indices").got(self.indices[at]))?;
-            let default_left = self.default_left[at] != 0;
-            let split = Split {
-                feature,
-                // Equal goes right: the next single below goes left.
-                threshold: f64::from((self.conditions[at] as f32).next_down()),
-                missing_left: default_left,
-                reduction: self.changes[at],
-                cover,
-                ..Split::default()
-            };
-            let (left, right) = (self.left[at], self.right[at]);
-            let mut on_set = |categories: Vec<u32>, split: Split| {
-                sets.push(Set { feature, categories });
-                let feature = (self.features + sets.len() - 1) as u32;
-                Split { feature, threshold: 0.5, ..split }
-            };
-            if let Some(categories) = self.categories.get(&node) {
-                // Those in the set go right there, and left here.
-                let split =
-                    on_set(categories.clone(), Split { missing_left: !default_left, ..split });
-                return Ok(ForeignNode::Split { split, left: right, right: left });
-            }
-            if split.threshold == f64::NEG_INFINITY {
-                // Nothing but missing values goes left: nothing is in no set.
-                return Ok(ForeignNode::Split { split: on_set(vec![], split), left, right });
-            }
-            Ok(ForeignNode::Split { split, left, right })
-        })
-    }
-}
-
-/// A list with an item for each of `count` nodes, at least one.
-fn column<T>(
-    tree: &Value,
-    name: &str,
-    count: usize,
-    item: impl Fn(&Value) -> Option<T>,
-) -> Result<Vec<T>> {
-    let column = list(tree, name, item)?;
-    if column.len() == count && count > 0 { Ok(column) } else { Err(fault("left_children")) }
+        let condition = conditions.at(at, number)? as f32;
+        let (mut left, mut right) = (left.at(at, integer)?, right.at(at, integer)?);
+        let cover = hessians.at(at, single)?;
+        if left < 0 {
+            return Ok(ForeignNode::Leaf(Leaf { value: f64::from(condition), cover, docs: 0 }));
+        }
+        let feature = indices.at(at, integer)?;
+        let in_range = u32::try_from(feature).ok().filter(|&f| (f as usize) < sets.features);
+        let mut split = Split {
+            feature: in_range.ok_or_else(|| fault("split_indices").got(feature))?,
+            // Equal goes right: the next single below goes left.
+            threshold: f64::from(condition.next_down()),
+            missing_left: default_left.at(at, integer)? != 0,
+            reduction: changes.at(at, single)?,
+            cover,
+            ..Split::default()
+        };
+        if let Some(categories) = by_node.get(&node) {
+            // Those in the set go right there, and left here.
+            split.missing_left = !split.missing_left;
+            split = sets.split(split, categories.clone());
+            (left, right) = (right, left);
+        } else if split.threshold == f64::NEG_INFINITY {
+            // Nothing but missing values goes left: nothing is in no set.
+            split = sets.split(split, vec![]);
+        }
+        Ok(ForeignNode::Split { split, left, right })
+    })
 }
 
 fn categories(tree: &Value) -> Result<BTreeMap<i64, Vec<u32>>> {

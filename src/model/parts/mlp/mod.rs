@@ -30,7 +30,6 @@ use crate::model::Model;
 use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{list, put};
-use kernel::{signed_log, tangent};
 
 /// The most hidden layers.
 pub(crate) const MOST_LAYERS: usize = 2;
@@ -128,59 +127,27 @@ impl Mlp {
         }
         Self::new(self.inputs.clone(), self.limit, layers)
     }
-
-    /// The score of a row, computed one unit after the other: the slow oracle of the scorer.
-    pub fn score<T: Copy + Into<f64>>(&self, row: &[T]) -> f64 {
-        let input = |input: &NetInput| {
-            let value = super::nearest(row[input.feature as usize].into());
-            let value = if input.log { signed_log(value) } else { value };
-            let value = (value - input.mean) * (1.0 / input.scale);
-            if value.is_nan() { 0.0 } else { value.clamp(-self.limit, self.limit) }
-        };
-        let mut values: Vec<f32> = self.inputs.iter().map(input).collect();
-        let Some((output, hidden)) = self.layers.split_last() else { return 0.0 };
-        for layer in hidden {
-            let unit = |(&bias, weights): (&f32, &[f32])| {
-                let terms = values.iter().zip(weights);
-                tangent(terms.fold(bias, |sum, (value, weight)| sum + value * weight))
-            };
-            let rows = layer.weights.chunks(values.len());
-            values = layer.biases.iter().zip(rows).map(unit).collect();
-        }
-        // Sixteen sums, each of every sixteenth term.
-        let mut sums = [0.0; kernel::LANES];
-        for (at, (&value, &weight)) in values.iter().zip(&output.weights).enumerate() {
-            sums[at % kernel::LANES] += f64::from(value) * f64::from(weight);
-        }
-        f64::from(output.biases[0]) + sums.iter().sum::<f64>()
-    }
 }
 
 impl ModelPart for Mlp {
-    fn noun(&self) -> &'static str {
-        "a net"
-    }
-
     fn read(reader: &mut ModelReader<'_>, mut line: ModelLine<'_>) -> Result<Self> {
-        let limit = line.single("a limit")?;
-        let count = line.count()?;
-        line.end()?;
-        let inputs = reader.lines(count, |line| {
+        let limit = line.float("a limit")?;
+        let inputs = reader.lines(line.last_count()?, |line| {
             Ok(NetInput {
                 feature: line.parse("a feature")?,
                 log: line.one_of([("x", false), ("log", true)])?,
-                mean: line.single("a mean")?,
-                scale: line.single("a scale")?,
+                mean: line.float("a mean")?,
+                scale: line.float("a scale")?,
             })
         })?;
-        let (mut layers, mut before) = (Vec::new(), count);
+        let (mut layers, mut before) = (Vec::new(), inputs.len());
         for _ in 0..reader.count("layers")? {
             let mut layer = Layer::default();
             // A unit's bias, and a weight for each value before.
             let units = reader.list("layer", |line| {
-                layer.biases.push(line.single("a bias")?);
+                layer.biases.push(line.float("a bias")?);
                 for _ in 0..before {
-                    layer.weights.push(line.single("a weight")?);
+                    layer.weights.push(line.float("a weight")?);
                 }
                 Ok(())
             })?;

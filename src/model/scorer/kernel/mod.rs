@@ -12,6 +12,7 @@ mod portable;
 
 use super::BLOCK;
 use super::bit_circuit::TreeChunk;
+use super::byte_circuit::{ByteCircuit, ByteCircuits};
 use super::search::ThresholdTable;
 use crate::simd::Level;
 
@@ -31,16 +32,6 @@ impl Default for Lane {
 pub(super) struct Sheet<'a> {
     pub(super) lanes: &'a [Lane],
     pub(super) wide: usize,
-}
-
-/// Sixteen columns of cells, for a block of docs.
-#[derive(Debug)]
-pub(super) struct Tile(pub(super) Box<[[f32; BLOCK]]>);
-
-impl Default for Tile {
-    fn default() -> Self {
-        Self(vec![[0.0; BLOCK]; 16].into_boxed_slice())
-    }
 }
 
 /// One split of a circuit.
@@ -119,13 +110,19 @@ impl Kernels {
         }
     }
 
-    /// Adds to each doc's sum the value of its leaf; there are 32, 64, 128 or 256 values.
-    pub(super) fn add(self, leaves: &[Lane], values: &[f64], sums: &mut [f64]) {
+    /// Adds to each doc's sum the value of its leaf.
+    pub(super) fn add(
+        self,
+        leaves: &[Lane],
+        circuits: &ByteCircuits,
+        circuit: &ByteCircuit,
+        sums: &mut [f64],
+    ) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Level::Avx512 => unsafe { avx512::look_up::add(leaves, values, sums) },
-            _ => portable::add(leaves, values, sums),
+            Level::Avx512 => unsafe { avx512::add(leaves, circuits.table(circuit), sums) },
+            _ => portable::add(leaves, circuits.values(circuit), sums),
         }
     }
 
@@ -161,9 +158,15 @@ impl Kernels {
         }
     }
 
-    /// Takes cells `first..first + 16` of rows of `width` apart into columns, for at most [`BLOCK`] rows;
+    /// Takes cells `first..first + 16` of rows of `width` apart into the columns of `tile`, for at most [`BLOCK`] rows;
     /// false if this level gains nothing by it.
-    pub(super) fn turn(self, rows: &[f32], width: usize, first: usize, tile: &mut Tile) -> bool {
+    pub(super) fn turn(
+        self,
+        rows: &[f32],
+        width: usize,
+        first: usize,
+        tile: &mut [[f32; BLOCK]],
+    ) -> bool {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if first + 16 <= width && !rows.is_empty() => {

@@ -1,7 +1,6 @@
 //! 64 docs, 16 cells or 8 sums an instruction.
 #![expect(unsafe_code, reason = "a kernel: AVX-512 behind a run-time check")]
 
-pub(super) mod look_up;
 pub(super) mod planes;
 pub(super) mod search;
 pub(super) mod turn;
@@ -9,8 +8,9 @@ mod values;
 
 use super::{Lane, Op, SLOTS, Sheet, Slots};
 use std::arch::x86_64::{
-    __m512i, _mm512_and_si512, _mm512_cmpgt_epu8_mask, _mm512_load_si512, _mm512_mask_add_epi8,
-    _mm512_set1_epi8, _mm512_setzero_si512, _mm512_store_si512, _mm512_xor_si512,
+    __m512, __m512i, _mm512_and_si512, _mm512_cmpgt_epu8_mask, _mm512_load_si512, _mm512_loadu_ps,
+    _mm512_mask_add_epi8, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_store_si512,
+    _mm512_xor_si512,
 };
 
 /// For one lane: more of them have planes.
@@ -32,6 +32,13 @@ pub(super) fn circuit(sheet: Sheet<'_>, ops: &[Op], slots: &mut Slots) {
     }
 }
 
+/// Adds to each sum the value of its leaf, for one lane.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+pub(super) fn add(leaves: &[Lane], table: &[Lane], sums: &mut [f64]) {
+    debug_assert_eq!(leaves.len(), 1);
+    values::add(&[load(&leaves[0])], table, sums);
+}
+
 #[target_feature(enable = "avx512f")]
 fn load(lane: &Lane) -> __m512i {
     // SAFETY: a lane is the 64 bytes that are read, on a boundary of 64.
@@ -42,4 +49,11 @@ fn load(lane: &Lane) -> __m512i {
 fn store(lane: &mut Lane, value: __m512i) {
     // SAFETY: a lane is the 64 bytes that are written, on a boundary of 64.
     unsafe { _mm512_store_si512(lane.0.as_mut_ptr().cast(), value) }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_ps(values: &[f32; 16]) -> __m512 {
+    // SAFETY: the load reads sixteen `f32`.
+    unsafe { _mm512_loadu_ps(values.as_ptr()) }
 }

@@ -60,8 +60,7 @@ fn test(sheet: Sheet<'_>, column: &ChunkColumn, planes: &mut [Lane]) {
 #[inline]
 fn bits(sheet: Sheet<'_>, column: &ChunkColumn) -> [__m512i; 8] {
     let codes = &sheet.lanes[column.at as usize * sheet.wide..][..sheet.wide];
-    let (below, _) = column.below.as_chunks::<64>();
-    let below: [__m512i; 4] = std::array::from_fn(|i| load_bytes(&below[i]));
+    let below: [__m512i; 4] = std::array::from_fn(|i| load(&column.below[i]));
     // Byte `k` selects bit `k`, of eight docs, the last doc first.
     let select = _mm512_set1_epi64(0x8040_2010_0804_0201_u64.cast_signed());
     // The eight docs of a half side by side, bit by bit.
@@ -233,11 +232,4 @@ fn numbers(bits: &[__m512i; 8]) -> [__m512i; 8] {
         }
     }
     numbers
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn load_bytes(bytes: &[u8; 64]) -> __m512i {
-    // SAFETY: the load reads 64 bytes.
-    unsafe { std::arch::x86_64::_mm512_loadu_si512(bytes.as_ptr().cast()) }
 }

@@ -1,11 +1,12 @@
 //! Sixteen searches at once, all levels of the table in registers.
 
 use super::super::super::search::ThresholdTable;
+use super::load_ps;
 use std::arch::x86_64::{
     __m512, __m512i, _CMP_LT_OQ, _mm_mask_storeu_epi8, _mm_storeu_si128, _mm512_add_epi32,
-    _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi32_epi8, _mm512_loadu_ps,
-    _mm512_mask_blend_ps, _mm512_mask_sub_epi32, _mm512_maskz_loadu_ps, _mm512_permutex2var_ps,
-    _mm512_permutexvar_ps, _mm512_set1_epi32, _mm512_test_epi32_mask,
+    _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi32_epi8, _mm512_mask_blend_ps,
+    _mm512_mask_sub_epi32, _mm512_maskz_loadu_ps, _mm512_permutex2var_ps, _mm512_permutexvar_ps,
+    _mm512_set1_epi32, _mm512_test_epi32_mask,
 };
 use std::hint::black_box;
 
@@ -37,7 +38,7 @@ fn search<const LEVELS: u32, const PARTS: usize>(
     let (many, last) = cells.as_chunks::<{ 16 * GROUPS }>();
     for (codes, cells) in codes.as_chunks_mut::<{ 16 * GROUPS }>().0.iter_mut().zip(many) {
         let (cells, (codes, _)) = (cells.as_chunks().0, codes.as_chunks_mut::<16>());
-        let cells: [__m512; GROUPS] = std::array::from_fn(|i| load(&cells[i]));
+        let cells: [__m512; GROUPS] = std::array::from_fn(|i| load_ps(&cells[i]));
         for (codes, found) in
             codes.iter_mut().zip(descend::<LEVELS, PARTS, GROUPS>(parts, minus_one, &cells))
         {
@@ -68,9 +69,10 @@ fn descend<const LEVELS: u32, const PARTS: usize, const GROUPS: usize>(
 ) -> [__m512i; GROUPS] {
     let mut all = [_mm512_set1_epi32(1); GROUPS];
     // By the low bits of a place, from one or two parts.
-    let one = |at, part: usize| _mm512_permutexvar_ps(at, load(&parts[part]));
-    let two =
-        |at, part: usize| _mm512_permutex2var_ps(load(&parts[part]), at, load(&parts[part + 1]));
+    let one = |at, part: usize| _mm512_permutexvar_ps(at, load_ps(&parts[part]));
+    let two = |at, part: usize| {
+        _mm512_permutex2var_ps(load_ps(&parts[part]), at, load_ps(&parts[part + 1]))
+    };
     let bit = |at, bit| _mm512_test_epi32_mask(at, _mm512_set1_epi32(bit));
     for level in 0..LEVELS {
         for (at, &cells) in all.iter_mut().zip(cells) {
@@ -91,11 +93,4 @@ fn descend<const LEVELS: u32, const PARTS: usize, const GROUPS: usize>(
         }
     }
     all.map(|at| _mm512_and_si512(at, _mm512_set1_epi32((1 << LEVELS) - 1)))
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn load(values: &[f32; 16]) -> __m512 {
-    // SAFETY: the load reads sixteen `f32`.
-    unsafe { _mm512_loadu_ps(values.as_ptr()) }
 }

@@ -7,18 +7,17 @@
 use super::super::Lane;
 use super::load;
 use std::arch::x86_64::{
-    __m512i, _mm512_add_pd, _mm512_castsi512_pd, _mm512_loadu_pd, _mm512_loadu_si512,
-    _mm512_mask_blend_epi8, _mm512_movepi8_mask, _mm512_permutex2var_epi8,
-    _mm512_permutex2var_epi16, _mm512_permutex2var_epi32, _mm512_permutexvar_epi8,
-    _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_pd, _mm512_unpackhi_epi8,
-    _mm512_unpackhi_epi16, _mm512_unpackhi_epi32, _mm512_unpacklo_epi8, _mm512_unpacklo_epi16,
-    _mm512_unpacklo_epi32,
+    __m512i, _mm512_add_pd, _mm512_castsi512_pd, _mm512_loadu_pd, _mm512_mask_blend_epi8,
+    _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_permutex2var_epi16,
+    _mm512_permutex2var_epi32, _mm512_permutexvar_epi8, _mm512_srli_epi16, _mm512_srli_epi32,
+    _mm512_storeu_pd, _mm512_unpackhi_epi8, _mm512_unpackhi_epi16, _mm512_unpackhi_epi32,
+    _mm512_unpacklo_epi8, _mm512_unpacklo_epi16, _mm512_unpacklo_epi32,
 };
 
 /// Adds to each sum the value of its number.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline(never)]
-pub(super) fn add(numbers: &[__m512i; 8], table: &[Lane], sums: &mut [f64]) {
+pub(super) fn add(numbers: &[__m512i], table: &[Lane], sums: &mut [f64]) {
     let sums = sums.as_chunks_mut::<64>().0.iter_mut().zip(numbers);
     if let Some(table) = table.first_chunk::<32>() {
         sums.for_each(|(sums, &numbers)| of_256(numbers, table, sums));
@@ -34,7 +33,7 @@ pub(super) fn add(numbers: &[__m512i; 8], table: &[Lane], sums: &mut [f64]) {
 /// Where the bits of a doc's place go, so that a register takes places in another order.
 ///
 /// Bit `i` of the place in the register is bit `bits[i]` of the doc's place.
-const fn order(bits: [u8; 6]) -> [u8; 64] {
+const fn order(bits: [u8; 6]) -> Lane {
     let mut order = [0; 64];
     let mut at = 0;
     while at < 64 {
@@ -45,23 +44,15 @@ const fn order(bits: [u8; 6]) -> [u8; 64] {
         }
         at += 1;
     }
-    order
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-#[inline]
-fn ordered(numbers: __m512i, order: &[u8; 64]) -> __m512i {
-    // SAFETY: the load reads 64 bytes.
-    let order = unsafe { _mm512_loadu_si512(order.as_ptr().cast()) };
-    _mm512_permutexvar_epi8(order, numbers)
+    Lane(order)
 }
 
 /// Pieces of four bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
 fn of_32(numbers: __m512i, table: &[Lane; 4], sums: &mut [f64; 64]) {
-    const ORDER: [u8; 64] = order([4, 5, 0, 3, 1, 2]);
-    let numbers = ordered(numbers, &ORDER);
+    const ORDER: Lane = order([4, 5, 0, 3, 1, 2]);
+    let numbers = _mm512_permutexvar_epi8(load(&ORDER), numbers);
     let all = [
         numbers,
         _mm512_srli_epi32::<8>(numbers),
@@ -81,8 +72,8 @@ fn of_32(numbers: __m512i, table: &[Lane; 4], sums: &mut [f64; 64]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
 fn of_64(numbers: __m512i, table: &[Lane; 8], sums: &mut [f64; 64]) {
-    const ORDER: [u8; 64] = order([5, 0, 3, 4, 1, 2]);
-    let numbers = ordered(numbers, &ORDER);
+    const ORDER: Lane = order([5, 0, 3, 4, 1, 2]);
+    let numbers = _mm512_permutexvar_epi8(load(&ORDER), numbers);
     let (sums, _) = sums.as_chunks_mut::<8>();
     let (sums, _) = sums.as_chunks_mut::<4>();
     for (sums, at) in sums.iter_mut().zip([numbers, _mm512_srli_epi16::<8>(numbers)]) {
@@ -96,7 +87,7 @@ fn of_64(numbers: __m512i, table: &[Lane; 8], sums: &mut [f64; 64]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
 fn of_128(numbers: __m512i, table: &[Lane; 16], sums: &mut [f64; 64]) {
-    let at = ordered(numbers, &BYTES);
+    let at = _mm512_permutexvar_epi8(load(&BYTES), numbers);
     let piece =
         |i: usize| _mm512_permutex2var_epi8(load(&table[2 * i]), at, load(&table[2 * i + 1]));
     eight(piece, sums);
@@ -105,7 +96,7 @@ fn of_128(numbers: __m512i, table: &[Lane; 16], sums: &mut [f64; 64]) {
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 #[inline]
 fn of_256(numbers: __m512i, table: &[Lane; 32], sums: &mut [f64; 64]) {
-    let at = ordered(numbers, &BYTES);
+    let at = _mm512_permutexvar_epi8(load(&BYTES), numbers);
     let is_high = _mm512_movepi8_mask(at);
     let piece = |i: usize| {
         let [a, b, c, d] = [0, 1, 2, 3].map(|j| load(&table[4 * i + j]));
@@ -115,7 +106,7 @@ fn of_256(numbers: __m512i, table: &[Lane; 32], sums: &mut [f64; 64]) {
     eight(piece, sums);
 }
 
-const BYTES: [u8; 64] = order([0, 3, 4, 5, 1, 2]);
+const BYTES: Lane = order([0, 3, 4, 5, 1, 2]);
 
 /// Values of eight pieces of a byte.
 #[target_feature(enable = "avx512f,avx512bw")]
