@@ -29,6 +29,9 @@ pub struct BinOptions {
     pub categorical: Vec<u32>,
     /// The names of categories: see [`Binning::with_category_names`].
     pub category_names: BTreeMap<u32, Vec<String>>,
+    /// Whether a [`Dataset`](crate::Dataset) of a whole table has the ranks of its values within queries
+    /// as additional features.
+    pub query_ranks: bool,
 }
 
 /// The most bins of a feature, without the missing bin.
@@ -36,8 +39,13 @@ const MOST_BINS: usize = 255;
 
 impl Default for BinOptions {
     fn default() -> Self {
-        let (categorical, category_names) = (Vec::new(), BTreeMap::new());
-        Self { max_bins: 255, sample_rows: 1 << 16, categorical, category_names }
+        Self {
+            max_bins: 255,
+            sample_rows: 1 << 16,
+            categorical: Vec::new(),
+            category_names: BTreeMap::new(),
+            query_ranks: false,
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! Cost: one hash per row, and a copy of the rows that are in the sample when they are added.
 
-use super::cells::{CellSource, row_hashes};
+use super::cells::CellSource;
 use super::feature_bins::BinOptions;
 use super::mapper::BinMapper;
 use super::sample_columns::{SampleColumn, mappers_of};
@@ -85,12 +85,11 @@ impl RowSample {
     /// Adds all rows of a table.
     pub fn push(&mut self, table: &dyn CellSource, interrupt: &Interrupt) -> Result<()> {
         let rows_seen = self.rows_seen;
-        let hashes = row_hashes(table, interrupt).map_err(|e| e.rows_after(rows_seen))?;
+        let hashes = table.hashes(interrupt).map_err(|e| e.rows_after(rows_seen))?;
         self.push_hashed(table, &hashes)
     }
 
-    /// Adds all rows of a table whose [`row_hashes`] are known.
-    pub fn push_hashed(&mut self, table: &dyn CellSource, hashes: &[u64]) -> Result<()> {
+    fn push_hashed(&mut self, table: &dyn CellSource, hashes: &[u64]) -> Result<()> {
         self.rows_seen += hashes.len();
         self.content = hashes.iter().fold(self.content, |sum, &hash| sum.wrapping_add(hash));
         let groups = smallest_distinct(hashes, self.cutoff, self.limit);

@@ -7,7 +7,7 @@
 use super::labels::QueryLabels;
 use super::letor::LetorOptions;
 use super::line_source::LineSource;
-use super::load::{LoadOptions, TextLoader};
+use super::load::{LoadOptions, all_rows};
 use crate::binning::CellSource as _;
 use crate::error::{Result, room_for};
 use crate::interrupt::Interrupt;
@@ -30,7 +30,7 @@ pub fn read_letor_table(
     interrupt: &Interrupt,
 ) -> Result<LetorTable> {
     let options = LoadOptions { letor: letor.clone(), ..LoadOptions::default() };
-    let (table, labels) = TextLoader::default().all_rows(vec![source], options, interrupt)?;
+    let (table, labels) = all_rows(source, &options, interrupt)?;
     let (num_docs, num_features) = (table.num_rows(), table.num_features());
     room_for("the values of the text", 4 * num_docs as u64 * num_features as u64)?;
     let mut values = vec![0.0; num_docs * num_features];

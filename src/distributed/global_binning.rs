@@ -24,7 +24,7 @@ pub fn load_shard(
 ) -> Result<Loaded> {
     let mut shard = TextLoader::default();
     let read = shard.read(paths, options, interrupt);
-    let mut width = [shard.num_features() as f64];
+    let mut width = [shard.num_features as f64];
     team.max(Collective::at_start("the number of features"), read, &mut width)?;
     let sampled = shard.sample(width[0] as usize, options, interrupt);
     let binning = Arc::new(choose_global_bins(team, sampled, &options.bins, interrupt)?);

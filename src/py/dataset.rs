@@ -45,23 +45,31 @@ impl RowArgs {
 /// The names of the categories of features, where they have names.
 type CategoryNames = BTreeMap<u32, Vec<String>>;
 
-/// Bins that exist, or how to choose them: `max_bins`, `sample_rows`, whether ranks within queries are
-/// features too, the features that hold categories, and what those are called.
+/// How bins are chosen: `max_bins`, `sample_rows`, whether ranks within queries are features too, the
+/// features that hold categories, and what those are called.
+#[derive(FromPyObject)]
+pub(super) struct BinArgs(usize, usize, bool, Vec<u32>, CategoryNames);
+
+impl BinArgs {
+    fn options(self) -> BinOptions {
+        let Self(max_bins, sample_rows, query_ranks, categorical, category_names) = self;
+        BinOptions { max_bins, sample_rows, categorical, category_names, query_ranks }
+    }
+}
+
+/// Bins that exist, or how to choose them.
 #[derive(FromPyObject)]
 pub(super) enum BinsArg<'py> {
     Like(PyRef<'py, PyBinning>),
-    Choose(usize, usize, bool, Vec<u32>, CategoryNames),
+    Choose(BinArgs),
 }
 
 impl BinsArg<'_> {
-    /// Bins that exist; else how to choose them, and whether ranks within queries are features too.
-    fn source(self) -> (Option<Arc<binning::Binning>>, BinOptions, bool) {
+    /// Bins that exist; else how to choose them.
+    fn source(self) -> (Option<Arc<binning::Binning>>, BinOptions) {
         match self {
-            Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default(), false),
-            Self::Choose(max_bins, sample_rows, query_ranks, categorical, category_names) => {
-                let options = BinOptions { max_bins, sample_rows, categorical, category_names };
-                (None, options, query_ranks)
-            }
+            Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default()),
+            Self::Choose(args) => (None, args.options()),
         }
     }
 }
@@ -89,14 +97,12 @@ impl PySampler {
     #[new]
     fn new(
         num_features: usize,
-        bins: (usize, usize),
-        categories: (Vec<u32>, CategoryNames),
+        bins: BinArgs,
         reading: ReadArgs,
     ) -> PyResult<Self> {
-        let ((max_bins, sample_rows), (categorical, category_names)) = (bins, categories);
-        let options = BinOptions { max_bins, sample_rows, categorical, category_names };
+        let options = bins.options();
         options.check()?;
-        let sample = Mutex::new(Some(RowSample::new(sample_rows, num_features)));
+        let sample = Mutex::new(Some(RowSample::new(options.sample_rows, num_features)));
         Ok(Self { sample, options, reading })
     }
 
@@ -250,10 +256,9 @@ impl PyDataset {
         reading: ReadArgs,
     ) -> PyResult<Self> {
         let (cells, rows) = (block.cells(reading.policy()?)?, rows.data()?);
-        let (like, options, query_ranks) = bins.source();
+        let (like, options) = bins.source();
         let inner = detached(reading.num_threads, |interrupt| match like {
             Some(binning) => data::Dataset::like(&*cells, rows, binning, interrupt),
-            None if query_ranks => data::Dataset::with_ranks(&*cells, rows, &options, interrupt),
             None => data::Dataset::new(&*cells, rows, &options, interrupt),
         })?;
         Ok(Self { inner: Arc::new(inner) })
@@ -277,11 +282,10 @@ impl PyDataset {
         team: Option<&Bound<'_, PyTeam>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let MissingPolicy { missing, infinite } = reading.policy()?;
-        let (like, bins, query_ranks) = bins.source();
+        let (like, bins) = bins.source();
         let LetorTextArgs { max_features, zero_based, buffer_bytes, progress } = text;
         let letor = LetorOptions { max_features, zero_based, infinite };
-        let options = LoadOptions { bins, letor, missing, query_ranks, ..LoadOptions::default() };
-        let options = LoadOptions { buffer_bytes, ..options };
+        let options = LoadOptions { bins, letor, missing, buffer_bytes, ..LoadOptions::default() };
         let count = options.progress.clone();
         let watch = |py: Python<'_>| match &progress {
             Some(callback) => callback.call1(py, (count.done(),)).map(|_| ()),
