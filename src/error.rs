@@ -6,6 +6,8 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "train")]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ErrorKind::{
     Comm, CommTimeout, Data, Internal, Interrupted, Io, ModelFormat, ModelVersion, Param,
@@ -325,6 +327,12 @@ impl Place {
 pub(crate) fn room_for(what: &str, bytes: u64) -> Result<()> {
     let fits = usize::try_from(bytes).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok());
     if fits { Ok(()) } else { Err(Error::resource(what, bytes)) }
+}
+
+/// Locks a value whose state is valid after a panic of another thread, too: poisoning is ignored.
+#[cfg(feature = "train")]
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Text from outside made safe to print: control characters are escaped, and it is cut after 60

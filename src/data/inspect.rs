@@ -11,11 +11,11 @@ use super::letor::LetorOptions;
 use super::line_source::{LineSource, TextBlock, after_lines, on_line};
 use super::parallel_parse::parse_blocks;
 use super::qid::{QidRuns, QueryTracker, RunKind, qid_returns};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use crate::hash;
 use crate::interrupt::Interrupt;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The most findings that are kept.
 const MAX_FINDINGS: usize = 20;
@@ -106,13 +106,12 @@ pub fn inspect(
     // Counts, minima and maxima do not depend on the order in which they are added up, so a table is
     // reused from block to block, and there are only as many as threads.
     let tables: Mutex<Vec<FeatureTable>> = Mutex::default();
-    let idle = || tables.lock().unwrap_or_else(PoisonError::into_inner);
     let mut counts = SummaryCounts::default();
     counts.summary.sorted_by_qid = true;
     let parse = |block: &TextBlock<'_>| {
-        let mut table = idle().pop().unwrap_or_default();
+        let mut table = lock(&tables).pop().unwrap_or_default();
         let rows = BlockRows::of(block, options, &mut table);
-        idle().push(table);
+        lock(&tables).push(table);
         (rows, Ok(()))
     };
     parse_blocks(source, interrupt, parse, |rows, before| {
@@ -120,8 +119,8 @@ pub fn inspect(
         Ok(())
     })?;
     let mut all = FeatureTable::default();
-    for table in tables.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        all.merge(&table);
+    for table in lock(&tables).iter() {
+        all.merge(table);
     }
     let mut summary = counts.finish();
     summary.bytes = source.bytes();

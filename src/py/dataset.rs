@@ -8,13 +8,13 @@ use crate::binning::{self, BinOptions, RowSample};
 use crate::data::letor::LetorOptions;
 use crate::data::{self, LoadOptions, MissingPolicy, RowData};
 use crate::distributed;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use crate::objective::Augment;
 use crate::{Grouping, Queries};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Labels, queries and weights: the attributes of a Python object.
 #[derive(FromPyObject)]
@@ -95,11 +95,7 @@ pub(super) struct PySampler {
 #[pymethods]
 impl PySampler {
     #[new]
-    fn new(
-        num_features: usize,
-        bins: BinArgs,
-        reading: ReadArgs,
-    ) -> PyResult<Self> {
+    fn new(num_features: usize, bins: BinArgs, reading: ReadArgs) -> PyResult<Self> {
         let options = bins.options();
         options.check()?;
         let sample = Mutex::new(Some(RowSample::new(options.sample_rows, num_features)));
@@ -392,10 +388,6 @@ impl PyDataset {
         }
         by_query
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn used_up() -> Error {
