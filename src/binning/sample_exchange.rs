@@ -3,7 +3,7 @@
 //! The rows with the smallest hashes of all data are among those of each part, together with all
 //! equal rows of that part. So the samples of the parts contain all that is needed.
 
-use super::sample::{RowSample, SampleEntry};
+use super::sample::{EqualRows, RowSample};
 use crate::error::{Error, Result};
 
 impl RowSample {
@@ -29,7 +29,7 @@ impl RowSample {
         for entry in self.entries.iter().filter(|entry| entry.hash <= largest) {
             bytes.extend(entry.hash.to_le_bytes());
             bytes.extend(entry.count.to_le_bytes());
-            let cells: Vec<(u32, f32)> = self.row(entry.slot as usize).collect();
+            let cells: Vec<(u32, f32)> = self.row(entry.row as usize).collect();
             bytes.extend((cells.len() as u32).to_le_bytes());
             for (feature, cell) in cells {
                 bytes.extend(feature.to_le_bytes());
@@ -57,8 +57,8 @@ impl RowSample {
                 self.cells.push(f32::from_bits(cell));
             }
             self.ends.push(self.cells.len());
-            let slot = self.entries.len() as u32;
-            self.entries.push(SampleEntry { hash, count, slot });
+            let row = self.entries.len() as u32;
+            self.entries.push(EqualRows { hash, count, row });
         }
         Ok(())
     }

@@ -55,10 +55,11 @@ pub use rankers::{Combination, average, mix, values};
 pub use sweep::sweep;
 pub use tie_breaking::{TieBreak, break_ties};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_length};
 use crate::interrupt::Interrupt;
-use crate::metric::{Mean, Metric, check_weights, evaluate};
+use crate::metric::{Mean, Metric, evaluate};
 use crate::queries::Queries;
+use crate::queries::check_query_weights;
 
 /// The labelled documents that a combination is fitted to.
 #[derive(Debug, Clone, Copy)]
@@ -186,17 +187,14 @@ impl AlphaRange {
 
 impl JudgedQueries<'_> {
     fn check(&self) -> Result<()> {
-        if self.labels.len() != self.queries.num_docs() {
-            return Err(self.wrong_length("label", self.labels.len()));
-        }
-        self.query_weight.map_or(Ok(()), |weights| check_weights(weights, self.queries.len()))
+        check_length("label", self.labels.len(), self.queries.num_docs(), "docs")?;
+        self.query_weight.map_or(Ok(()), |weights| check_query_weights(weights, self.queries.len()))
     }
 
     /// Refuses scores of ranker `number` that cannot be combined.
     fn check_scores(&self, number: usize, scores: &[f64]) -> Result<()> {
-        if scores.len() != self.queries.num_docs() {
-            return Err(self.wrong_length(&format!("scores[{number}]"), scores.len()));
-        }
+        let name = format!("scores[{number}]");
+        check_length(&name, scores.len(), self.queries.num_docs(), "docs")?;
         let Some(row) = scores.iter().position(|score| !score.is_finite()) else { return Ok(()) };
         let (code, score) = if scores[row].is_nan() {
             ("score.nan", "NaN".to_owned())
@@ -204,7 +202,7 @@ impl JudgedQueries<'_> {
             ("score.infinite", scores[row].to_string())
         };
         Err(Error::data(code, format!("= {score}"))
-            .element(format!("scores[{number}]"), row)
+            .element(name, row)
             .query(self.queries.of_doc(row))
             .expected("a finite number")
             .hint("give docs that a ranker did not retrieve a score just below its lowest"))
@@ -220,12 +218,6 @@ impl JudgedQueries<'_> {
             .query(query)
             .expected("scores of a query that are not many powers of ten apart")
             .hint("give docs that a ranker did not retrieve a score just below its lowest")
-    }
-
-    fn wrong_length(&self, name: &str, got: usize) -> Error {
-        Error::data("length", format!("{name} has the wrong length"))
-            .got(got)
-            .expected(format!("{}, the number of docs", self.queries.num_docs()))
     }
 
     /// The mean of the metric for these scores.

@@ -5,7 +5,7 @@ use super::content_order::content_order;
 use super::documents::Documents;
 use super::query_ranks::TableWithRanks;
 use crate::binning::{BinOptions, BinnedMatrix, Binning, CellSource};
-use crate::error::{Error, Result, room_for};
+use crate::error::{Error, Result, check_features, room_for};
 use crate::{Grouping, Interrupt, Queries, hash};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Dataset {
         binning: Arc<Binning>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        check_features(table, &binning)?;
+        check_table(table, &binning)?;
         check_rows(table, &rows)?;
         if binning.query_ranks() {
             let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
@@ -152,13 +152,9 @@ impl Dataset {
 }
 
 /// Refuses a table with another number of features than the bins.
-pub(super) fn check_features(table: &dyn CellSource, binning: &Binning) -> Result<()> {
+pub(super) fn check_table(table: &dyn CellSource, binning: &Binning) -> Result<()> {
     let (got, expected) = (table.num_features(), binning.num_raw_features());
-    if got == expected {
-        return Ok(());
-    }
-    let what = "the table has another number of features";
-    Err(Error::data("features", what).got(got).expected(expected))
+    check_features("the table has another number of features", got, expected)
 }
 
 /// The error for rows without features.

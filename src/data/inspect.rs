@@ -10,7 +10,7 @@
 use super::letor::LetorOptions;
 use super::line_source::{LineSource, TextBlock, after_lines, on_line};
 use super::parallel_parse::parse_blocks;
-use super::qid::{QidRuns, QueryTracker, RunKind, qid_returns};
+use super::qid::{QidRuns, QueryTracker, qid_returns};
 use crate::error::{Error, Result, lock};
 use crate::hash;
 use crate::interrupt::Interrupt;
@@ -208,12 +208,12 @@ impl SummaryCounts {
         let mut findings: Vec<_> = faults.filter_map(|fault| finding(&fault)).collect();
         let mut at = 0;
         for run in &rows.runs.after_lines(before).0 {
-            let (query, kind) = self.tracker.add(run);
+            let (query, returned) = self.tracker.add(run);
             if query != self.current_query {
                 self.end_run();
                 self.current_query = query;
             }
-            if let RunKind::Returning(line) = kind
+            if let Some(line) = returned
                 && std::mem::replace(&mut self.summary.sorted_by_qid, false)
             {
                 findings.extend(finding(&qid_returns(run, line)));

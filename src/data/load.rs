@@ -15,7 +15,7 @@ use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::parallel_parse::parse_blocks;
 use super::parsed_table::{ParsedTable, RowChunk, RowParser, absent};
 use crate::binning::{BinOptions, Binning, CellSource as _, RowSample, nearest};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room_for};
 use crate::{Grouping, Interrupt, Progress};
 use std::path::Path;
 use std::sync::Arc;
@@ -235,16 +235,34 @@ impl TextLoader {
     }
 }
 
-/// All rows of a text in memory, and their labels.
-pub(super) fn all_rows(
+/// The values and labels of documents, in the order of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LetorTable {
+    /// The values, document by document; 0 where a line mentions none.
+    pub values: Vec<f32>,
+    /// The values per document: the highest feature of the text.
+    pub num_features: usize,
+    /// Labels and queries.
+    pub labels: QueryLabels,
+}
+
+/// Reads LETOR text with all its values, for uses that need them, such as distances between documents.
+///
+/// The rows as they were parsed are held beside the values until these are filled.
+pub fn read_letor_table(
     source: LineSource,
-    options: &LoadOptions,
+    letor: LetorOptions,
     interrupt: &Interrupt,
-) -> Result<(ParsedTable, QueryLabels)> {
+) -> Result<LetorTable> {
+    let options = LoadOptions { letor, ..LoadOptions::default() };
     let mut loader = TextLoader::of(vec![source]);
-    loader.buffer(usize::MAX, options, interrupt)?;
+    loader.buffer(usize::MAX, &options, interrupt)?;
     let labels = loader.text.labels()?;
-    Ok((loader.table.unwrap_or_default(), labels))
+    let (num_docs, num_features) = (labels.labels.len(), loader.num_features);
+    room_for("the values of the text", 4 * num_docs as u64 * num_features as u64)?;
+    let mut values = vec![0.0; num_docs * num_features];
+    loader.table.unwrap_or_default().read(0..num_docs, &mut values)?;
+    Ok(LetorTable { values, num_features, labels })
 }
 
 fn refuse_wider(got: usize, expected: usize) -> Result<()> {
@@ -343,5 +361,36 @@ impl LoadOptions {
         let mut sample = RowSample::growing(self.bins.sample_rows);
         sample.push(rows, interrupt)?;
         Ok(sample)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &'static str, zero_based: bool) -> Result<LetorTable> {
+        let reader = Box::new(text.as_bytes());
+        let source = LineSource::from_reader("text", reader, &LineOptions::default())?;
+        let letor = LetorOptions { zero_based, ..LetorOptions::default() };
+        read_letor_table(source, letor, &Interrupt::new())
+    }
+
+    #[test]
+    fn values_stand_where_lines_put_them() {
+        let read =
+            table("2 qid:a 1:0.5 3:nan\n0 qid:a # none\n1 qid:7 2:-4 # doc\n", false).unwrap();
+        assert_eq!(read.num_features, 3);
+        assert_eq!(read.labels.labels, [2.0, 0.0, 1.0]);
+        assert_eq!(read.labels.ids.iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "7"]);
+        assert!(read.values[2].is_nan());
+        let rest: Vec<f32> = read.values.iter().copied().filter(|value| !value.is_nan()).collect();
+        assert_eq!(rest, [0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -4.0, 0.0]);
+        assert_eq!(table("0 qid:1 0:3\n", true).unwrap().values, [3.0]);
+    }
+
+    #[test]
+    fn a_fault_is_told_with_its_line() {
+        let said = table("0 qid:1 1:2\n0 qid:1 1:x\n", false).unwrap_err().to_string();
+        assert!(said.contains("text:2:11"), "{said}");
     }
 }

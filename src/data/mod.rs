@@ -16,7 +16,6 @@ mod documents;
 pub mod inspect;
 pub mod labels;
 pub mod letor;
-pub mod letor_table;
 pub mod line_source;
 pub mod load;
 pub mod number;

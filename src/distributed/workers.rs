@@ -194,10 +194,8 @@ impl WorkerGroup {
 
     /// Returns the worker's own result if all workers have one, and an error otherwise.
     pub fn agree<T>(&self, call: Collective, own: Result<T>) -> Result<T> {
-        let (value, outcome) = match own {
-            Ok(value) => (Some(value), Ok(())),
-            Err(error) => (None, Err(error)),
-        };
+        let mut value = None;
+        let outcome = own.map(|own| value = Some(own));
         self.sum(call, outcome, &mut [])?;
         value.ok_or_else(|| Error::internal("a failure that nobody has heard of"))
     }

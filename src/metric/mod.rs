@@ -51,7 +51,7 @@ pub use swap_delta::SwapDelta;
 
 pub(crate) use definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
 pub(crate) use gains::LabelFacts;
-pub(crate) use mean::{check_weights, largest};
+pub(crate) use mean::largest;
 pub(crate) use name::pick;
 pub(crate) use pair_weights::{PairColumns, PairWeightTables, RankLimits};
 pub(crate) use prepared::{MetricScratch, PreparedMetric};

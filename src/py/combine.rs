@@ -8,7 +8,7 @@ use crate::combine::{
     self, AlphaRange, Combination, CoordinateOptions, CurveStep, JudgedQueries, MergeOrder,
     SearchDirections, Sweep, SweepOptions, TieBreak,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_length};
 use crate::interrupt::Interrupt;
 use crate::queries::Grouping;
 use pyo3::prelude::*;
@@ -64,12 +64,8 @@ impl RankerArgs {
 impl RankerData {
     /// Scores in the order of queries.
     fn gathered(&self, name: &str, ArrayArg(scores): &ArrayArg<f64>) -> Result<Vec<f64>> {
-        if scores.len() == self.labels.len() {
-            return Ok(self.grouping.gather(scores));
-        }
-        Err(Error::data("length", format!("{name} has the wrong length"))
-            .got(scores.len())
-            .expected(format!("{}, the number of rows", self.labels.len())))
+        check_length(name, scores.len(), self.labels.len(), "rows")?;
+        Ok(self.grouping.gather(scores))
     }
 
     fn scores(&self) -> Vec<&[f64]> {

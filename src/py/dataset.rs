@@ -3,7 +3,7 @@
 use super::arrays::{ArrayArg, NewArray, ReadArgs, TableArg};
 use super::comm::{PyTeam, team_of};
 use super::gil::{detached, detached_watching};
-use super::text_files::owned;
+use super::text_files::{LetorArgs, owned};
 use crate::binning::{self, BinOptions, RowSample};
 use crate::data::letor::LetorOptions;
 use crate::data::{self, LoadOptions, MissingPolicy, RowData};
@@ -72,16 +72,6 @@ impl BinsArg<'_> {
             Self::Choose(args) => (None, args.options()),
         }
     }
-}
-
-/// How LETOR text is read: the attributes of a Python object.
-#[derive(FromPyObject)]
-pub(super) struct LetorTextArgs {
-    max_features: u32,
-    zero_based: bool,
-    buffer_bytes: usize,
-    /// Called with the number of bytes parsed so far.
-    progress: Option<Py<PyAny>>,
 }
 
 /// The first pass: sees all rows and chooses the bins.
@@ -272,18 +262,18 @@ impl PyDataset {
     #[pyo3(signature = (paths, text, bins, reading, team=None))]
     fn from_letor(
         paths: Vec<PathBuf>,
-        text: LetorTextArgs,
+        text: LetorArgs,
         bins: BinsArg<'_>,
         reading: ReadArgs,
         team: Option<&Bound<'_, PyTeam>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let MissingPolicy { missing, infinite } = reading.policy()?;
         let (like, bins) = bins.source();
-        let LetorTextArgs { max_features, zero_based, buffer_bytes, progress } = text;
-        let letor = LetorOptions { max_features, zero_based, infinite };
+        let (letor, buffer_bytes) =
+            (LetorOptions { infinite, ..text.options() }, text.buffer_bytes);
         let options = LoadOptions { bins, letor, missing, buffer_bytes, ..LoadOptions::default() };
         let count = options.progress.clone();
-        let watch = |py: Python<'_>| match &progress {
+        let watch = |py: Python<'_>| match &text.progress {
             Some(callback) => callback.call1(py, (count.done(),)).map(|_| ()),
             None => Ok(()),
         };

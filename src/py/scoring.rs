@@ -8,7 +8,7 @@ use super::dataset::QueryArg;
 use crate::Grouping;
 use crate::Interrupt;
 use crate::data::{FeatureValue, Infinite, MissingPolicy, TableColumn, refuse_infinite};
-use crate::error::{Error, Result};
+use crate::error::{Result, check_features};
 use crate::model::{ClassScorer, Explainer, Scorer, Value};
 use numpy::Element;
 use numpy::ndarray::ArrayView2;
@@ -196,10 +196,7 @@ struct RowWork<'a> {
 impl RowWork<'_> {
     fn results<R: RawRows>(&self, table: &R) -> Result<Vec<f64>> {
         let ((_, got), (expected, _)) = (table.shape(), self.task.widths());
-        if got != expected {
-            let what = "the table has another number of features than the model";
-            return Err(Error::data("features", what).got(got).expected(expected));
-        }
+        check_features("the table has another number of features than the model", got, expected)?;
         if let Some(grouping) = self.grouping {
             return self.by_queries(table, grouping);
         }
