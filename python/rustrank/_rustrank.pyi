@@ -30,15 +30,13 @@ __all__ = [
     "normalised",
     "num_threads",
     "objectives",
-    "randomisation_test",
     "read_labels",
     "read_scores",
     "read_table",
     "read_trec",
     "schema",
+    "significance_tests",
     "sweep",
-    "t_test",
-    "tally",
     "untied",
     "values_of_weights",
     "with_net_weights",
@@ -185,15 +183,8 @@ _Measurement: TypeAlias = Callable[
     [NDArray[np.float64], NDArray[np.float32], NDArray[np.uint32], int], float
 ]
 
-class _Preferences(Protocol):
-    @property
-    def better(self) -> list[int]: ...
-    @property
-    def worse(self) -> list[int]: ...
-    @property
-    def probability(self) -> list[float]: ...
-    @property
-    def weight(self) -> list[float]: ...
+# The better row, the worse row, the probability and the weight of each pair.
+_Preferences: TypeAlias = list[tuple[int, int, float, float]]
 
 class _Patience(Protocol):
     @property
@@ -489,13 +480,9 @@ def bootstrap(
     level: float,
     drawing: _Drawing,
 ) -> tuple[float, float]: ...
-def t_test(
-    differences: NDArray[np.float64], num_threads: int | None
-) -> tuple[float, int, float]: ...
-def randomisation_test(
-    differences: NDArray[np.float64], drawing: _Drawing
-) -> tuple[float, bool]: ...
-def tally(differences: NDArray[np.float64], num_threads: int | None) -> tuple[int, int, int]: ...
+def significance_tests(
+    differences: NDArray[np.float64], tested: NDArray[np.float64], drawing: _Drawing
+) -> tuple[tuple[float, float, bool], tuple[int, int, int]]: ...
 def measures() -> list[str]: ...
 def objectives() -> list[tuple[str, str, list[str]]]: ...
 def read_labels(

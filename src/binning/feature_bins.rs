@@ -91,17 +91,9 @@ impl Binning {
         })
     }
 
-    /// Chooses the bins of `num_features` features, of which the sample may have only some.
-    pub fn choose(
-        sample: RowSample,
-        num_features: usize,
-        options: &BinOptions,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        let num_features = num_features.max(sample.num_features());
-        Self::of_mappers(num_features, options, || {
-            sample.into_mappers(num_features, options, interrupt)
-        })
+    /// Chooses the bins of the features of a sample.
+    pub fn choose(sample: RowSample, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
+        Self::of_mappers(sample.num_features(), options, || sample.into_mappers(options, interrupt))
     }
 
     /// The bins of a table, from a sample of its rows.

@@ -174,7 +174,6 @@ impl RowSample {
     /// Chooses the bins of every feature.
     pub(crate) fn into_mappers(
         mut self,
-        num_features: usize,
         options: &BinOptions,
         interrupt: &Interrupt,
     ) -> Result<Vec<BinMapper>> {
@@ -191,7 +190,7 @@ impl RowSample {
             };
             return mappers_of(read, width, &counts, options, interrupt);
         }
-        let mut columns = vec![SampleColumn::default(); num_features];
+        let mut columns = vec![SampleColumn::default(); self.num_features];
         for (slot, &count) in counts.iter().enumerate() {
             for (feature, cell) in self.row(slot) {
                 columns[feature as usize].push(cell, count);
@@ -217,7 +216,7 @@ pub(super) fn mappers_of_table(
     if num_features > WIDE {
         let mut sample = RowSample::new(options.sample_rows, num_features);
         sample.push_hashed(table, hashes)?;
-        return sample.into_mappers(num_features, options, interrupt);
+        return sample.into_mappers(options, interrupt);
     }
     let groups = smallest_distinct(hashes, u64::MAX, options.sample_rows);
     let (rows, counts): (Vec<u32>, Vec<u32>) = groups.iter().map(|g| (g.row, g.count)).unzip();

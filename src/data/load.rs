@@ -99,11 +99,10 @@ pub fn load_from(
         return Ok(Loaded { dataset, query_ids });
     }
     let sample = loader.sample(loader.num_features, options, interrupt)?;
-    let num_features = sample.num_features();
-    if num_features == 0 {
+    if sample.num_features() == 0 {
         return Err(no_features());
     }
-    let binning = Binning::choose(sample, num_features, &options.bins, interrupt)?;
+    let binning = Binning::choose(sample, &options.bins, interrupt)?;
     loader.dataset(Arc::new(binning), options, interrupt)
 }
 

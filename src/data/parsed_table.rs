@@ -139,27 +139,25 @@ impl ChunkRows {
 
     /// Writes the cells of some features of a row.
     fn read(&self, row: usize, features: Range<usize>, to: &mut [f32], absent: f32) {
-        if let Self::Sparse { ends, features: given, cells } = self {
-            to.fill(absent);
-            let row = ends[row]..ends[row + 1];
-            let (given, cells) = (&given[row.clone()], &cells[row]);
-            let first = given.partition_point(|&feature| (feature as usize) < features.start);
-            for (&feature, &cell) in given[first..].iter().zip(&cells[first..]) {
-                match to.get_mut(feature as usize - features.start) {
-                    Some(to) => *to = cell,
-                    None => break,
-                }
-            }
-            return;
-        }
+        // Of sparse rows, any cell may be absent.
         let width = self.width().unwrap_or_default();
         let known = features.start.min(width)..features.end.min(width);
-        let (given, beyond) = to.split_at_mut(known.len());
+        let (dense, beyond) = to.split_at_mut(known.len());
         beyond.fill(absent);
         match self {
-            Self::Packed(rows) => rows.read(row, known, given),
-            Self::Dense { cells, .. } => given.copy_from_slice(&cells[row * width..][known]),
-            Self::Sparse { .. } => {}
+            Self::Packed(rows) => rows.read(row, known, dense),
+            Self::Dense { cells, .. } => dense.copy_from_slice(&cells[row * width..][known]),
+            Self::Sparse { ends, features: given, cells } => {
+                let row = ends[row]..ends[row + 1];
+                let (given, cells) = (&given[row.clone()], &cells[row]);
+                let first = given.partition_point(|&feature| (feature as usize) < features.start);
+                for (&feature, &cell) in given[first..].iter().zip(&cells[first..]) {
+                    match to.get_mut(feature as usize - features.start) {
+                        Some(to) => *to = cell,
+                        None => break,
+                    }
+                }
+            }
         }
     }
 }

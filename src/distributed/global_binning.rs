@@ -40,8 +40,7 @@ pub fn choose_global_bins(
     interrupt: &Interrupt,
 ) -> Result<Binning> {
     let sample = gather_sample(team, sample)?;
-    let num_features = sample.num_features();
-    let chosen = Binning::choose(sample, num_features, options, interrupt);
+    let chosen = Binning::choose(sample, options, interrupt);
     let binning = team.agree(Collective::at_start("bins"), chosen)?;
     team.same(Collective::at_start("list of thresholds"), binning.fingerprint())?;
     Ok(binning)

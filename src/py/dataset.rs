@@ -95,8 +95,7 @@ impl PySampler {
     fn push(&self, block: TableArg<'_>) -> PyResult<()> {
         let cells = block.cells(self.reading.policy()?)?;
         detached(self.reading.num_threads, |interrupt| {
-            let mut sample = lock(&self.sample);
-            sample.as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
+            lock(&self.sample).as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
         })
     }
 
@@ -186,8 +185,7 @@ impl PyDatasetBuilder {
     fn push(&self, block: TableArg<'_>) -> PyResult<()> {
         let cells = block.cells(self.reading.policy()?)?;
         detached(self.reading.num_threads, |interrupt| {
-            let mut builder = lock(&self.builder);
-            builder.as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
+            lock(&self.builder).as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
         })
     }
 

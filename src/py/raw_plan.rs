@@ -2,7 +2,7 @@
 
 use super::booster::PyBooster;
 use super::neural::PyRawDataset;
-use super::trainer::Preferences;
+use super::trainer::PreferenceArg;
 use crate::Metric;
 use crate::boosting::{LambdaBoostPlan, TrainingLoss};
 use crate::error::Result;
@@ -20,7 +20,7 @@ pub(super) struct RawPlanArgs<'py> {
     valid: Vec<(String, Py<PyRawDataset>)>,
     metrics: Vec<String>,
     base: Option<Py<PyBooster>>,
-    preferences: Option<Preferences>,
+    preferences: Option<Vec<PreferenceArg>>,
 }
 
 /// What is evaluated after each round: sets, metrics, and after how many rounds without a new best
@@ -49,7 +49,7 @@ impl RawPlanArgs<'_> {
     pub(super) fn net(&self, options: NetTrainOptions) -> Result<NetPlan> {
         let NetTrainOptions { net: params, run, loss, labels } = options;
         let loss = if let Some(preferences) = &self.preferences {
-            NetLoss::of_preferences(preferences.listed(), loss.sigma)
+            NetLoss::of_preferences(PreferenceArg::listed(preferences), loss.sigma)
         } else {
             NetLoss::new(loss.options(&labels, self.first_metric(), params.seed)?)?
         };

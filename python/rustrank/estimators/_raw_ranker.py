@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rustrank import _rustrank
     from rustrank.model.booster import Booster
-    from rustrank.parameters.plan import Preferences
+    from rustrank.parameters.plan import Preference
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RawPlan:
     valid: list[tuple[str, _rustrank.RawDataset]]
     metrics: list[str]
     base: _rustrank.Booster | None = None
-    preferences: Preferences | None = None
+    preferences: list[Preference] | None = None
 
 
 class RawRanker(Ranker):
