@@ -91,8 +91,11 @@ impl Binning {
         })
     }
 
-    /// Chooses the bins of the features of a sample.
+    /// Chooses the bins of the features of a sample; an error if it has none.
     pub fn choose(sample: RowSample, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
+        if sample.num_features() == 0 {
+            return Err(Error::data("features", "the table has no features"));
+        }
         Self::of_mappers(sample.num_features(), options, || sample.into_mappers(options, interrupt))
     }
 

@@ -157,15 +157,10 @@ pub(super) fn check_table(table: &dyn CellSource, binning: &Binning) -> Result<(
     check_features("the table has another number of features", got, expected)
 }
 
-/// The error for rows without features.
-pub(crate) fn no_features() -> Error {
-    Error::data("features", "the table has no features")
-}
-
 /// Refuses rows that cannot be made into a dataset.
 pub(super) fn check_rows(table: &dyn CellSource, rows: &RowData) -> Result<()> {
     if table.num_features() == 0 {
-        return Err(no_features());
+        return Err(Error::data("features", "the table has no features"));
     }
     // Hashes, orders and labels beside the table itself.
     room_for("the dataset", 64 * table.num_rows() as u64)?;

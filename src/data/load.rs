@@ -8,7 +8,7 @@
 //! in all cases.
 
 use super::builder::{DatasetBuilder, RowData};
-use super::dataset::{Dataset, no_features};
+use super::dataset::Dataset;
 use super::labels::{BlockLabels, QueryLabels, TextLabels};
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock};
@@ -99,9 +99,6 @@ pub fn load_from(
         return Ok(Loaded { dataset, query_ids });
     }
     let sample = loader.sample(loader.num_features, options, interrupt)?;
-    if sample.num_features() == 0 {
-        return Err(no_features());
-    }
     let binning = Binning::choose(sample, &options.bins, interrupt)?;
     loader.dataset(Arc::new(binning), options, interrupt)
 }

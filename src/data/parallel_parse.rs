@@ -97,16 +97,13 @@ impl BlockQueue<'_> {
         if self.ended {
             return None;
         }
-        let read = match self.source.next_block(block) {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                self.ended = true;
-                return None;
-            }
-            Err(fault) => Err(fault),
-        };
+        let read = self.source.next_block(block);
+        if matches!(read, Ok(false)) {
+            self.ended = true;
+            return None;
+        }
         self.taken += 1;
-        Some((self.taken, read))
+        Some((self.taken, read.map(|_| ())))
     }
 }
 

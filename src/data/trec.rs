@@ -122,9 +122,8 @@ impl JudgedRun {
             missed.extend(std::iter::from_fn(|| rest.next_if(|other| other.docno > doc.docno)));
             let label =
                 rest.next_if(|other| other.docno == doc.docno).map_or(0.0, |other| other.value);
-            let score = doc.value;
-            let single = options.single_precision;
-            self.scores.push(if single { f64::from(score as f32) } else { score });
+            let single = f64::from(doc.value as f32);
+            self.scores.push(if options.single_precision { single } else { doc.value });
             self.labels.push(label as f32);
         }
         missed.extend(rest);

@@ -8,7 +8,7 @@
 use super::{Collective, WorkerGroup};
 use crate::binning::{BinOptions, Binning, RowSample};
 use crate::data::load::TextLoader;
-use crate::data::{Dataset, LoadOptions, Loaded, no_features};
+use crate::data::{Dataset, LoadOptions, Loaded};
 use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
 use std::path::Path;
@@ -68,9 +68,6 @@ fn gather_sample(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSam
     let all = team.gather(Collective::at_start("the rows of a sample"), Ok(own))?;
     let mut sample = RowSample::growing(limit);
     all.iter().try_for_each(|bytes| sample.extend(bytes))?;
-    if sample.num_features() == 0 {
-        return Err(no_features());
-    }
     Ok(sample)
 }
 
