@@ -6,6 +6,8 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "train")]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ErrorKind::{
     Comm, CommTimeout, Data, Internal, Interrupted, Io, ModelFormat, ModelVersion, Param,
@@ -325,6 +327,33 @@ impl Place {
 pub(crate) fn room_for(what: &str, bytes: u64) -> Result<()> {
     let fits = usize::try_from(bytes).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok());
     if fits { Ok(()) } else { Err(Error::resource(what, bytes)) }
+}
+
+/// Refuses a list that has not one value for each of the `what`.
+#[cfg(feature = "train")]
+pub(crate) fn check_length(name: &str, got: usize, expected: usize, what: &str) -> Result<()> {
+    if got == expected {
+        return Ok(());
+    }
+    Err(Error::data("length", format!("{name} has the wrong length"))
+        .got(got)
+        .expected(format!("{expected}, the number of {what}")))
+}
+
+/// Refuses another number of features than the expected one, with the message `what`.
+#[cfg(feature = "train")]
+pub(crate) fn check_features(what: &str, got: usize, expected: usize) -> Result<()> {
+    if got == expected {
+        Ok(())
+    } else {
+        Err(Error::data("features", what).got(got).expected(expected))
+    }
+}
+
+/// Locks a value whose state is valid after a panic of another thread, too: poisoning is ignored.
+#[cfg(feature = "train")]
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Text from outside made safe to print: control characters are escaped, and it is cut after 60

@@ -4,7 +4,7 @@
 //! order: [`Grouping`] keeps the row of each document, so that results can be returned in that
 //! order.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_length};
 use std::ops::Range;
 
 /// Consecutive, non-empty ranges that cover all documents.
@@ -77,6 +77,11 @@ impl Queries {
     /// The documents of a query.
     pub fn range(&self, query: usize) -> Range<usize> {
         self.offsets[query]..self.offsets[query + 1]
+    }
+
+    /// Where queries begin, and the last one ends: 0 first, the number of documents last.
+    pub(crate) fn offsets(&self) -> &[usize] {
+        &self.offsets
     }
 
     /// The documents of each query.
@@ -154,6 +159,21 @@ impl Grouping {
         }
         by_row
     }
+}
+
+/// Checks query weights: one a query, finite numbers >= 0, not all 0.
+pub(crate) fn check_query_weights(weights: &[f64], num_queries: usize) -> Result<()> {
+    check_length("query_weight", weights.len(), num_queries, "queries")?;
+    let refused = |w: &f64| !(w.is_finite() && *w >= 0.0);
+    if let Some(query) = weights.iter().position(refused) {
+        return Err(Error::data("weight", format!("query_weight[{query}] = {}", weights[query]))
+            .query(query)
+            .expected("a finite number >= 0"));
+    }
+    if weights.iter().all(|&w| w == 0.0) {
+        return Err(Error::data("weight", "all of query_weight are 0"));
+    }
+    Ok(())
 }
 
 fn empty(num_rows: usize) -> Error {

@@ -120,7 +120,7 @@ proptest! {
             padded[..20 * features].chunks(features).flat_map(|row| row[..features - 1].to_vec()).collect();
         growing.push(&by_row(&narrow, features - 1), &Interrupt::new()).unwrap();
         growing.push(&by_row(&padded[20 * features..], features), &Interrupt::new()).unwrap();
-        let growing = Binning::choose(growing, features, &options, &Interrupt::new()).unwrap();
+        let growing = Binning::choose(growing, &options, &Interrupt::new()).unwrap();
         prop_assert_eq!(thresholds(&growing), thresholds(&choose(&padded, features, &options)));
     }
 }
@@ -180,7 +180,7 @@ fn order_threads_and_batches_leave_the_bins_alone() {
         for rows in shuffled.chunks(batch * features) {
             sample.push(&by_row(rows, features), &Interrupt::new()).unwrap();
         }
-        let binning = Binning::choose(sample, features, &options, &Interrupt::new()).unwrap();
+        let binning = Binning::choose(sample, &options, &Interrupt::new()).unwrap();
         assert_eq!(thresholds(&binning), expected, "batches of {batch}");
     }
 }

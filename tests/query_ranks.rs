@@ -279,7 +279,8 @@ fn a_dataset_has_the_ranks_of_its_queries() {
     let rows = rows_of(labels.clone(), &codes, queries);
     let grouping = rows.grouping.clone();
     let options = BinOptions::default();
-    let ranked = Dataset::with_ranks(&by_row, rows.clone(), &options, &never).unwrap();
+    let with_ranks = BinOptions { query_ranks: true, ..BinOptions::default() };
+    let ranked = Dataset::new(&by_row, rows.clone(), &with_ranks, &never).unwrap();
     assert!(ranked.query_ranks());
     assert_eq!(ranked.num_features(), 2 * width);
     // What it would be if somebody had ranked the values before.
@@ -309,7 +310,7 @@ fn a_dataset_has_the_ranks_of_its_queries() {
     let codes: Vec<u32> = order.iter().map(|&row| codes[row]).collect();
     let labels: Vec<f32> = order.iter().map(|&row| labels[row]).collect();
     let moved = rows_of(labels, &codes, queries);
-    let moved = Dataset::with_ranks(&by_column, moved, &options, &never).unwrap();
+    let moved = Dataset::new(&by_column, moved, &with_ranks, &never).unwrap();
     assert_eq!(moved.fingerprint(), ranked.fingerprint());
     assert_eq!(moved.matrix(), ranked.matrix());
     // With the same bins.
@@ -325,8 +326,8 @@ fn a_fault_in_a_ranked_table_is_told_by_its_row() {
     let by_row = StridedTable::by_row(&cells, 2, MissingPolicy::default());
     let queries = Queries::from_sizes(&[1, 2], 3).unwrap();
     let rows = RowData::new(vec![0.0, 1.0, 0.0], Grouping::in_row_order(queries));
-    let options = BinOptions::default();
-    let error = Dataset::with_ranks(&by_row, rows.clone(), &options, &never).unwrap_err();
-    let plain = Dataset::new(&by_row, rows, &options, &never).unwrap_err();
+    let with_ranks = BinOptions { query_ranks: true, ..BinOptions::default() };
+    let error = Dataset::new(&by_row, rows.clone(), &with_ranks, &never).unwrap_err();
+    let plain = Dataset::new(&by_row, rows, &BinOptions::default(), &never).unwrap_err();
     assert_eq!(error.to_string(), plain.to_string());
 }

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result, room_for};
 use crate::{Interrupt, hash};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A table of raw values, read a block of rows at a time.
@@ -33,6 +34,11 @@ pub trait CellSource: Sync {
         }
         Ok(())
     }
+
+    /// The [`row_hash`] of each row: computed, unless the table knows it.
+    fn hashes(&self, interrupt: &Interrupt) -> Result<Cow<'_, [u64]>> {
+        row_hashes(self, interrupt).map(Cow::Owned)
+    }
 }
 
 /// The number of rows per block, such that the cells of a block stay in the second-level cache.
@@ -42,7 +48,7 @@ pub fn block_rows(num_features: usize) -> usize {
 }
 
 /// A hash of the content of each row, computed block by block on all threads.
-pub fn row_hashes(table: &dyn CellSource, interrupt: &Interrupt) -> Result<Vec<u64>> {
+pub fn row_hashes<T: CellSource + ?Sized>(table: &T, interrupt: &Interrupt) -> Result<Vec<u64>> {
     let width = table.num_features();
     let block = block_rows(width);
     // Two blocks per thread: one for the cells, one for what they are read from.
@@ -83,7 +89,7 @@ pub fn row_hash(cells: &[f32]) -> u64 {
 }
 
 /// The error of the first bad row. A parallel pass may have met another one first.
-pub(super) fn first_fault(table: &dyn CellSource, met: Error) -> Error {
+pub(super) fn first_fault<T: CellSource + ?Sized>(table: &T, met: Error) -> Error {
     if met.fault().is_none() {
         return met;
     }

@@ -29,6 +29,9 @@ pub struct BinOptions {
     pub categorical: Vec<u32>,
     /// The names of categories: see [`Binning::with_category_names`].
     pub category_names: BTreeMap<u32, Vec<String>>,
+    /// Whether a [`Dataset`](crate::Dataset) of a whole table has the ranks of its values within queries
+    /// as additional features.
+    pub query_ranks: bool,
 }
 
 /// The most bins of a feature, without the missing bin.
@@ -36,8 +39,13 @@ const MOST_BINS: usize = 255;
 
 impl Default for BinOptions {
     fn default() -> Self {
-        let (categorical, category_names) = (Vec::new(), BTreeMap::new());
-        Self { max_bins: 255, sample_rows: 1 << 16, categorical, category_names }
+        Self {
+            max_bins: 255,
+            sample_rows: 1 << 16,
+            categorical: Vec::new(),
+            category_names: BTreeMap::new(),
+            query_ranks: false,
+        }
     }
 }
 
@@ -83,17 +91,12 @@ impl Binning {
         })
     }
 
-    /// Chooses the bins of `num_features` features, of which the sample may have only some.
-    pub fn choose(
-        sample: RowSample,
-        num_features: usize,
-        options: &BinOptions,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        let num_features = num_features.max(sample.num_features());
-        Self::of_mappers(num_features, options, || {
-            sample.into_mappers(num_features, options, interrupt)
-        })
+    /// Chooses the bins of the features of a sample; an error if it has none.
+    pub fn choose(sample: RowSample, options: &BinOptions, interrupt: &Interrupt) -> Result<Self> {
+        if sample.num_features() == 0 {
+            return Err(Error::data("features", "the table has no features"));
+        }
+        Self::of_mappers(sample.num_features(), options, || sample.into_mappers(options, interrupt))
     }
 
     /// The bins of a table, from a sample of its rows.

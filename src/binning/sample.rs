@@ -7,13 +7,13 @@
 //!
 //! Cost: one hash per row, and a copy of the rows that are in the sample when they are added.
 
-use super::cells::{CellSource, row_hashes};
+use super::cells::CellSource;
 use super::feature_bins::BinOptions;
 use super::mapper::BinMapper;
 use super::sample_columns::{SampleColumn, mappers_of};
 use super::thresholds::sort_by_key;
 use crate::Interrupt;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_features};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub struct RowSample {
     pub(super) limit: usize,
     /// Rows with a larger hash cannot enter the sample any more.
     cutoff: u64,
-    pub(super) entries: Vec<SampleEntry>,
+    pub(super) entries: Vec<EqualRows>,
     /// The cells of the rows, slot by slot: all cells, or those of `features` that are not 0.
     pub(super) cells: Vec<f32>,
     /// The end of each row among the cells, after a 0.
@@ -37,12 +37,13 @@ pub struct RowSample {
     pub(super) content: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SampleEntry {
+/// The rows with one hash.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct EqualRows {
     pub(super) hash: u64,
     pub(super) count: u32,
-    /// The index of the row in `ends`.
-    pub(super) slot: u32,
+    /// The first of the rows in a table, or the slot of their copy in the sample.
+    pub(super) row: u32,
 }
 
 /// Wider rows are stored without their zeros.
@@ -85,23 +86,19 @@ impl RowSample {
     /// Adds all rows of a table.
     pub fn push(&mut self, table: &dyn CellSource, interrupt: &Interrupt) -> Result<()> {
         let rows_seen = self.rows_seen;
-        let hashes = row_hashes(table, interrupt).map_err(|e| e.rows_after(rows_seen))?;
+        let hashes = table.hashes(interrupt).map_err(|e| e.rows_after(rows_seen))?;
         self.push_hashed(table, &hashes)
     }
 
-    /// Adds all rows of a table whose [`row_hashes`] are known.
-    pub fn push_hashed(&mut self, table: &dyn CellSource, hashes: &[u64]) -> Result<()> {
+    fn push_hashed(&mut self, table: &dyn CellSource, hashes: &[u64]) -> Result<()> {
         self.rows_seen += hashes.len();
         self.content = hashes.iter().fold(self.content, |sum, &hash| sum.wrapping_add(hash));
         let groups = smallest_distinct(hashes, self.cutoff, self.limit);
         self.push_rows(table, &groups)?;
         self.num_features = self.num_features.max(table.num_features());
         let first = self.entries.len() as u32;
-        self.entries.extend(groups.iter().zip(first..).map(|(group, slot)| SampleEntry {
-            hash: group.hash,
-            count: group.count,
-            slot,
-        }));
+        self.entries
+            .extend(groups.iter().zip(first..).map(|(group, row)| EqualRows { row, ..*group }));
         if self.entries.len() > self.limit + self.limit / 4 {
             self.shrink();
         }
@@ -110,7 +107,7 @@ impl RowSample {
 
     /// Merges equal rows and drops all beyond the limit.
     pub(super) fn shrink(&mut self) {
-        self.entries.sort_unstable_by_key(|e| (e.hash, e.slot));
+        self.entries.sort_unstable_by_key(|e| (e.hash, e.row));
         self.entries.dedup_by(|later, first| {
             let same = later.hash == first.hash;
             first.count += if same { later.count } else { 0 };
@@ -120,10 +117,10 @@ impl RowSample {
         if self.entries.len() == self.limit {
             self.cutoff = self.entries[self.limit - 1].hash;
         }
-        self.entries.sort_unstable_by_key(|e| e.slot);
+        self.entries.sort_unstable_by_key(|e| e.row);
         let mut end = 0;
         for (entry, slot) in self.entries.iter_mut().zip(0..) {
-            let old = std::mem::replace(&mut entry.slot, slot) as usize;
+            let old = std::mem::replace(&mut entry.row, slot) as usize;
             let row = self.ends[old]..self.ends[old + 1];
             self.cells.copy_within(row.clone(), end);
             self.features.iter_mut().for_each(|features| features.copy_within(row.clone(), end));
@@ -144,7 +141,7 @@ impl RowSample {
     }
 
     /// Adds one row of each group.
-    fn push_rows(&mut self, table: &dyn CellSource, groups: &[RowGroup]) -> Result<()> {
+    fn push_rows(&mut self, table: &dyn CellSource, groups: &[EqualRows]) -> Result<()> {
         let (width, old) = (table.num_features(), self.cells.len());
         let Self { cells, ends, features, .. } = self;
         if let Some(features) = features {
@@ -159,11 +156,7 @@ impl RowSample {
             }
             return Ok(());
         }
-        if width != self.num_features {
-            return Err(Error::data("features", "a batch has other features")
-                .got(width)
-                .expected(self.num_features));
-        }
+        check_features("a batch has other features", width, self.num_features)?;
         let more = groups.len() * width;
         let fault = || Error::resource("the sample of rows", 4 * (old + more) as u64);
         if cells.capacity() == 0 {
@@ -181,7 +174,6 @@ impl RowSample {
     /// Chooses the bins of every feature.
     pub(crate) fn into_mappers(
         mut self,
-        num_features: usize,
         options: &BinOptions,
         interrupt: &Interrupt,
     ) -> Result<Vec<BinMapper>> {
@@ -198,7 +190,7 @@ impl RowSample {
             };
             return mappers_of(read, width, &counts, options, interrupt);
         }
-        let mut columns = vec![SampleColumn::default(); num_features];
+        let mut columns = vec![SampleColumn::default(); self.num_features];
         for (slot, &count) in counts.iter().enumerate() {
             for (feature, cell) in self.row(slot) {
                 columns[feature as usize].push(cell, count);
@@ -224,7 +216,7 @@ pub(super) fn mappers_of_table(
     if num_features > WIDE {
         let mut sample = RowSample::new(options.sample_rows, num_features);
         sample.push_hashed(table, hashes)?;
-        return sample.into_mappers(num_features, options, interrupt);
+        return sample.into_mappers(options, interrupt);
     }
     let groups = smallest_distinct(hashes, u64::MAX, options.sample_rows);
     let (rows, counts): (Vec<u32>, Vec<u32>) = groups.iter().map(|g| (g.row, g.count)).unzip();
@@ -234,17 +226,8 @@ pub(super) fn mappers_of_table(
     mappers_of(read, num_features, &counts, options, interrupt)
 }
 
-/// The rows with one hash.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct RowGroup {
-    hash: u64,
-    count: u32,
-    /// The first of the rows.
-    row: u32,
-}
-
-impl RowGroup {
-    /// One of its rows, as a range.
+impl EqualRows {
+    /// One of the rows, as a range.
     fn rows(&self) -> Range<usize> {
         self.row as usize..self.row as usize + 1
     }
@@ -254,7 +237,7 @@ impl RowGroup {
 ///
 /// Hashes are uniform, so a bound on those that matter is known beforehand. It is too low only if
 /// many rows are equal.
-fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<RowGroup> {
+fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<EqualRows> {
     let share = (limit + limit / 4 + 64) as f64 / hashes.len() as f64;
     let mut bound = (share.min(1.0) * u64::MAX as f64) as u64;
     loop {
@@ -270,17 +253,17 @@ fn smallest_distinct(hashes: &[u64], cutoff: u64, limit: usize) -> Vec<RowGroup>
 }
 
 /// The groups of the hashes up to `highest`, sorted by hash.
-fn grouped(hashes: &[u64], highest: u64) -> Vec<RowGroup> {
+fn grouped(hashes: &[u64], highest: u64) -> Vec<EqualRows> {
     let rows = (0..).zip(hashes).filter(|&(_, &hash)| hash <= highest);
-    let mut rows: Vec<RowGroup> =
-        rows.map(|(row, &hash)| RowGroup { hash, count: 1, row }).collect();
+    let mut rows: Vec<EqualRows> =
+        rows.map(|(row, &hash)| EqualRows { hash, count: 1, row }).collect();
     sort_by_key(&mut rows, &mut Vec::new(), |row| (row.hash >> 32) as u32);
     // Nearly all hashes with equal upper halves are equal, and so are in order.
     for alike in rows.chunk_by_mut(|a, b| a.hash >> 32 == b.hash >> 32) {
         alike.sort_by_key(|row| row.hash);
     }
     rows.chunk_by(|a, b| a.hash == b.hash)
-        .map(|same| RowGroup { count: same.len() as u32, ..same[0] })
+        .map(|same| EqualRows { count: same.len() as u32, ..same[0] })
         .collect()
 }
 
@@ -304,9 +287,9 @@ mod tests {
             let hashes: Vec<u64> = ids.into_iter().map(hash).collect();
             let mut naive = BTreeMap::new();
             for (row, &hash) in (0..).zip(&hashes).filter(|(_, hash)| **hash <= cutoff) {
-                naive.entry(hash).or_insert(RowGroup { hash, count: 0, row }).count += 1;
+                naive.entry(hash).or_insert(EqualRows { hash, count: 0, row }).count += 1;
             }
-            let mut naive: Vec<RowGroup> = naive.into_values().take(limit).collect();
+            let mut naive: Vec<EqualRows> = naive.into_values().take(limit).collect();
             naive.sort_by_key(|group| group.row);
             prop_assert_eq!(smallest_distinct(&hashes, cutoff, limit), naive);
         }

@@ -3,7 +3,7 @@
 //! The rows with the smallest hashes of all data are among those of each part, together with all
 //! equal rows of that part. So the samples of the parts contain all that is needed.
 
-use super::sample::{RowSample, SampleEntry};
+use super::sample::{EqualRows, RowSample};
 use crate::error::{Error, Result};
 
 impl RowSample {
@@ -29,7 +29,7 @@ impl RowSample {
         for entry in self.entries.iter().filter(|entry| entry.hash <= largest) {
             bytes.extend(entry.hash.to_le_bytes());
             bytes.extend(entry.count.to_le_bytes());
-            let cells: Vec<(u32, f32)> = self.row(entry.slot as usize).collect();
+            let cells: Vec<(u32, f32)> = self.row(entry.row as usize).collect();
             bytes.extend((cells.len() as u32).to_le_bytes());
             for (feature, cell) in cells {
                 bytes.extend(feature.to_le_bytes());
@@ -41,40 +41,25 @@ impl RowSample {
 
     /// Adds the rows of another sample. This one must have been made by [`growing`](Self::growing).
     pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<()> {
-        let mut reader = SampleReader(bytes);
-        self.num_features = self.num_features.max(reader.u64()? as usize);
-        self.content = self.content.wrapping_add(reader.u64()?);
+        let cut = || Error::comm("comm.damaged", "a sample of rows was cut off");
+        let halves = |word: u64| (word as u32, (word >> 32) as u32);
+        let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+        self.num_features = self.num_features.max(words.next().ok_or_else(cut)? as usize);
+        self.content = self.content.wrapping_add(words.next().ok_or_else(cut)?);
         let Some(features) = &mut self.features else {
             return Err(Error::internal("samples go into one that grows"));
         };
-        while !reader.0.is_empty() {
-            let (hash, count, slot) = (reader.u64()?, reader.u32()?, self.entries.len() as u32);
-            for _ in 0..reader.u32()? {
-                features.push(reader.u32()?);
-                self.cells.push(f32::from_bits(reader.u32()?));
+        while let Some(hash) = words.next() {
+            let (count, num_cells) = halves(words.next().ok_or_else(cut)?);
+            for _ in 0..num_cells {
+                let (feature, cell) = halves(words.next().ok_or_else(cut)?);
+                features.push(feature);
+                self.cells.push(f32::from_bits(cell));
             }
             self.ends.push(self.cells.len());
-            self.entries.push(SampleEntry { hash, count, slot });
+            let row = self.entries.len() as u32;
+            self.entries.push(EqualRows { hash, count, row });
         }
         Ok(())
-    }
-}
-
-struct SampleReader<'a>(&'a [u8]);
-
-impl SampleReader<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let cut = || Error::comm("comm.damaged", "a sample of rows was cut off");
-        let (first, rest) = self.0.split_first_chunk().ok_or_else(cut)?;
-        self.0 = rest;
-        Ok(*first)
-    }
-
-    fn u32(&mut self) -> Result<u32> {
-        self.take().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Result<u64> {
-        self.take().map(u64::from_le_bytes)
     }
 }

@@ -4,7 +4,7 @@ use super::TrainingPlan;
 use super::reducer::RoundReducer;
 use super::score_cache::ScoreCache;
 use crate::data::Dataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_features};
 use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
 use crate::model::Expectation;
 use crate::rounds::RoundPlan;
@@ -287,12 +287,8 @@ fn by_rows(
 fn check_bins(set: &EvaluationSet, train: &Arc<Dataset>) -> Result<()> {
     let (ours, theirs) = (train.binning(), set.dataset.binning());
     let name = &set.name;
-    if ours.num_features() != theirs.num_features() {
-        let what = format!("`{name}` has another number of features than the training set");
-        return Err(Error::data("features", what)
-            .got(theirs.num_features())
-            .expected(ours.num_features()));
-    }
+    let what = format!("`{name}` has another number of features than the training set");
+    check_features(&what, theirs.num_features(), ours.num_features())?;
     let same = Arc::ptr_eq(ours, theirs)
         || (ours.mappers() == theirs.mappers()
             && ours.layout() == theirs.layout()

@@ -8,7 +8,7 @@ use super::score_cache::ScoreCache;
 use super::trainer::TrainingPlan;
 use crate::Interrupt;
 use crate::data::{Dataset, Documents};
-use crate::error::{Error, Result};
+use crate::error::{self, Error, Result};
 use crate::model::{Component, Forest, Model, Part};
 use crate::objective::Target;
 
@@ -41,11 +41,8 @@ impl InitialModel {
         let any_scored = all.iter().any(|dataset| dataset.base_score().is_some());
         let origin = ScoreOrigin::Model;
         if let Some(BaseModel { model, .. }) = &plan.base {
-            if model.num_features() != dataset.num_features() {
-                return Err(Error::data("features", "the base has another number of features")
-                    .got(model.num_features())
-                    .expected(dataset.num_features()));
-            }
+            let what = "the base has another number of features";
+            error::check_features(what, model.num_features(), dataset.num_features())?;
             model.check_base()?;
             check_categories(model, dataset)?;
             check_ranks(model, dataset)?;
@@ -153,12 +150,8 @@ pub(super) fn is_native_forest(component: &Component) -> bool {
 
 /// Returns an error if a data set has other features than a model.
 pub(super) fn check_features(model: &Model, dataset: &Dataset) -> Result<()> {
-    if model.num_features() != dataset.num_features() {
-        let what = "the dataset has another number of features than the model";
-        return Err(Error::data("features", what)
-            .got(dataset.num_features())
-            .expected(model.num_features()));
-    }
+    let what = "the dataset has another number of features than the model";
+    error::check_features(what, dataset.num_features(), model.num_features())?;
     check_ranks(model, dataset)
 }
 

@@ -20,7 +20,7 @@ use super::initial_model::target;
 use super::{EarlyStopping, TrainingLoss};
 use crate::block_sums::block_sums;
 use crate::data::RawDataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_features};
 use crate::metric::Metric;
 use crate::model::Model;
 use crate::objective::State;
@@ -87,12 +87,8 @@ struct ScoredDocs {
 
 impl ScoredDocs {
     fn new(mut data: RawDataset, base: &Model, interrupt: &Interrupt) -> Result<Self> {
-        if data.num_features() != base.num_features() {
-            let what = "a set has another number of features than the model";
-            return Err(Error::data("features", what)
-                .got(data.num_features())
-                .expected(base.num_features()));
-        }
+        let what = "a set has another number of features than the model";
+        check_features(what, data.num_features(), base.num_features())?;
         let base_scores = scores(base, &data, interrupt)?;
         for cell in data.cells_mut() {
             *cell = if cell.is_nan() { 0.0 } else { *cell };
@@ -144,9 +140,8 @@ fn scores(model: &Model, data: &RawDataset, interrupt: &Interrupt) -> Result<Vec
     };
     let (scorer, mut scores) = (model.scorer(), vec![0.0; data.num_docs()]);
     if model.needs_queries() {
-        let mut bounds = vec![0];
-        bounds.extend(data.queries().ranges().map(|docs| docs.end));
-        scorer.score_queries(&compact(data.cells()), &bounds, &mut scores)?;
+        let bounds = data.queries().offsets();
+        scorer.score_queries(&compact(data.cells()), bounds, &mut scores)?;
         return Ok(scores);
     }
     let blocks = data.cells().par_chunks(BLOCK * stride).zip(scores.par_chunks_mut(BLOCK));

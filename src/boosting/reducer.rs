@@ -94,10 +94,8 @@ impl RoundReducer for LocalReducer {}
 impl dyn RoundReducer {
     /// The result of this worker's step before the first round, if no worker has failed.
     pub(super) fn agreed<T>(&self, what: &'static str, own: Result<T>) -> Result<T> {
-        let (value, outcome) = match own {
-            Ok(value) => (Some(value), Ok(())),
-            Err(error) => (None, Err(error)),
-        };
+        let mut value = None;
+        let outcome = own.map(|own| value = Some(own));
         self.agree(what, outcome)?;
         value.ok_or_else(|| Error::internal("a failure that nobody has heard of"))
     }

@@ -56,10 +56,11 @@ pub use rankers::{Combination, average, mix, values};
 pub use sweep::sweep;
 pub use tie_breaking::{TieBreak, break_ties};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_length};
 use crate::interrupt::Interrupt;
-use crate::metric::{Mean, Metric, check_weights, evaluate, wrong_length};
+use crate::metric::{Mean, Metric, evaluate};
 use crate::queries::Queries;
+use crate::queries::check_query_weights;
 
 /// The labelled documents that a combination is fitted to.
 #[derive(Debug, Clone, Copy)]
@@ -187,18 +188,14 @@ impl AlphaRange {
 
 impl JudgedQueries<'_> {
     fn check(&self) -> Result<()> {
-        if self.labels.len() != self.queries.num_docs() {
-            return Err(wrong_length("label", self.labels.len(), self.queries.num_docs()));
-        }
-        self.query_weight.map_or(Ok(()), |weights| check_weights(weights, self.queries.len()))
+        check_length("label", self.labels.len(), self.queries.num_docs(), "docs")?;
+        self.query_weight.map_or(Ok(()), |weights| check_query_weights(weights, self.queries.len()))
     }
 
     /// Refuses scores of ranker `number` that cannot be combined.
     fn check_scores(&self, number: usize, scores: &[f64]) -> Result<()> {
-        if scores.len() != self.queries.num_docs() {
-            let name = format!("scores[{number}]");
-            return Err(wrong_length(&name, scores.len(), self.queries.num_docs()));
-        }
+        let name = format!("scores[{number}]");
+        check_length(&name, scores.len(), self.queries.num_docs(), "docs")?;
         let Some(row) = scores.iter().position(|score| !score.is_finite()) else { return Ok(()) };
         let (code, score) = if scores[row].is_nan() {
             ("score.nan", "NaN".to_owned())
@@ -206,7 +203,7 @@ impl JudgedQueries<'_> {
             ("score.infinite", scores[row].to_string())
         };
         Err(Error::data(code, format!("= {score}"))
-            .element(format!("scores[{number}]"), row)
+            .element(name, row)
             .query(self.queries.of_doc(row))
             .expected("a finite number")
             .hint("give docs that a ranker did not retrieve a score just below its lowest"))

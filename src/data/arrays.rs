@@ -2,31 +2,19 @@
 
 use crate::binning::{CellSource, nearest};
 use crate::error::{Error, Result};
+use crate::schema::choices;
 use std::fmt::Display;
 use std::ops::Range;
-use std::str::FromStr;
 
-/// How infinite values are treated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Infinite {
-    /// They are an error.
-    #[default]
-    Error,
-    /// They are missing values.
-    Missing,
-}
-
-impl FromStr for Infinite {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "error" => Ok(Self::Error),
-            "missing" => Ok(Self::Missing),
-            other => Err(Error::param("infinite", "infinite is not known")
-                .got(format!("\"{other}\""))
-                .expected("\"error\" or \"missing\"")),
-        }
+choices! {
+    /// How infinite values are treated.
+    #[derive(Default)]
+    pub enum Infinite {
+        /// They are an error.
+        #[default]
+        Error = "error",
+        /// They are missing values.
+        Missing = "missing",
     }
 }
 

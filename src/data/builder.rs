@@ -1,8 +1,9 @@
 //! Builds a [`Dataset`] from raw rows that come in one or many batches.
 
-use super::dataset::{Dataset, check_features};
+use super::dataset::{Dataset, check_table};
 use crate::binning::{BinnedMatrix, Binning, CellSource};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_length};
+use crate::queries::check_query_weights;
 use crate::{Grouping, Interrupt};
 use std::fmt::Display;
 use std::sync::Arc;
@@ -56,24 +57,24 @@ impl RowData {
             })?;
         }
         if let Some(weights) = &self.query_weight {
-            check_length("query_weight", weights.len(), self.grouping.queries.len(), "queries")?;
-            check_weights("query_weight", weights, |query, value| {
-                Error::data("weight", format!("query_weight[{query}] {value}")).query(query)
-            })?;
+            check_query_weights(weights, self.grouping.queries.len())?;
         }
-        if let Some(weights) = &self.row_weight {
-            check_length("row_weight", weights.len(), num_rows, "rows")?;
-            check_weights("row_weight", weights, |row, value| {
-                Error::data("weight", value).element("row_weight", row)
-            })?;
+        let no_weight = |weight: f64| {
+            (!weight.is_finite() || weight < 0.0).then(|| "a finite number >= 0".to_owned())
+        };
+        let row_weight = self.row_weight.as_deref();
+        check_values(("row_weight", "weight"), row_weight, num_rows, no_weight)?;
+        if row_weight.is_some_and(|weights| weights.iter().all(|&w| w == 0.0)) {
+            return Err(Error::data("weight", "all of row_weight are 0"));
         }
         let infinite = |score: f64| (!score.is_finite()).then(|| "a finite number".to_owned());
-        check_values("base_score", self.base_score.as_deref(), num_rows, infinite)?;
+        let base_score = self.base_score.as_deref();
+        check_values(("base_score", "base_score"), base_score, num_rows, infinite)?;
         let no_place = |place| {
             let is_place = (1..=MAX_POSITION).contains(&place);
             (!is_place).then(|| format!("a place from 1 to {MAX_POSITION}"))
         };
-        check_values("position", self.position.as_deref(), num_rows, no_place)
+        check_values(("position", "position"), self.position.as_deref(), num_rows, no_place)
     }
 
     fn query_of_row(&self, row: usize) -> usize {
@@ -97,18 +98,10 @@ fn check_label(label: f32) -> Result<()> {
     }
 }
 
-fn check_length(name: &str, got: usize, expected: usize, what: &str) -> Result<()> {
-    if got == expected {
-        return Ok(());
-    }
-    Err(Error::data("length", format!("{name} has the wrong length"))
-        .got(got)
-        .expected(format!("{expected}, the number of {what}")))
-}
-
-/// Refuses a column of another length, and the first value for which `refused` says what it expects.
+/// Refuses a column of another length, and the first value for which `refused` says what it expects;
+/// the error of the value has the code.
 fn check_values<T: Copy + Display>(
-    name: &'static str,
+    (name, code): (&'static str, &'static str),
     values: Option<&[T]>,
     num_rows: usize,
     refused: impl Fn(T) -> Option<String>,
@@ -117,25 +110,9 @@ fn check_values<T: Copy + Display>(
     check_length(name, values.len(), num_rows, "rows")?;
     for (row, &value) in values.iter().enumerate() {
         if let Some(expected) = refused(value) {
-            let error = Error::data(name, format!("= {value}")).element(name, row);
+            let error = Error::data(code, format!("= {value}")).element(name, row);
             return Err(error.expected(expected));
         }
-    }
-    Ok(())
-}
-
-/// Refuses weights that are negative or not finite, with the error that `refuse` makes of the first,
-/// and weights that are all 0.
-fn check_weights(
-    name: &str,
-    weights: &[f64],
-    refuse: impl Fn(usize, String) -> Error,
-) -> Result<()> {
-    if let Some(at) = weights.iter().position(|weight| !weight.is_finite() || *weight < 0.0) {
-        return Err(refuse(at, format!("= {}", weights[at])).expected("a finite number >= 0"));
-    }
-    if weights.iter().all(|&w| w == 0.0) {
-        return Err(Error::data("weight", format!("all of {name} are 0")));
     }
     Ok(())
 }
@@ -177,7 +154,7 @@ impl DatasetBuilder {
 
     /// Bins a batch of rows.
     pub fn push(&mut self, table: &dyn CellSource, interrupt: &Interrupt) -> Result<()> {
-        check_features(table, &self.binning)?;
+        check_table(table, &self.binning)?;
         let rows = self.num_rows();
         self.binning
             .append(table, &mut self.matrix, &mut self.hashes, interrupt)

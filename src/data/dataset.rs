@@ -4,8 +4,8 @@ use super::builder::RowData;
 use super::content_order::content_order;
 use super::documents::Documents;
 use super::query_ranks::TableWithRanks;
-use crate::binning::{BinOptions, BinnedMatrix, Binning, CellSource, row_hashes};
-use crate::error::{Error, Result, room_for};
+use crate::binning::{BinOptions, BinnedMatrix, Binning, CellSource};
+use crate::error::{Error, Result, check_features, room_for};
 use crate::{Grouping, Interrupt, Queries, hash};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -28,6 +28,10 @@ impl Deref for Dataset {
 
 impl Dataset {
     /// A dataset from a table in memory, with bins of its own.
+    ///
+    /// With `query_ranks`, the ranks of all values within their queries are additional features, after
+    /// the others; see [`query_ranks`](crate::model::query_ranks). Models trained on it record this, and
+    /// datasets made [`like`](Self::like) it have ranks, too.
     pub fn new(
         table: &dyn CellSource,
         rows: RowData,
@@ -36,38 +40,15 @@ impl Dataset {
     ) -> Result<Self> {
         options.check()?;
         check_rows(table, &rows)?;
-        let hashes = row_hashes(table, interrupt)?;
-        Self::of_hashed(table, &hashes, rows, options, interrupt)
-    }
-
-    /// A dataset with the ranks of all values within their queries as additional features, after the
-    /// others; see [`query_ranks`](crate::model::query_ranks).
-    ///
-    /// Models trained on it record this, and datasets made [`like`](Self::like) it have ranks, too.
-    pub fn with_ranks(
-        table: &dyn CellSource,
-        rows: RowData,
-        options: &BinOptions,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        options.check()?;
-        check_rows(table, &rows)?;
-        let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
-        let hashes = row_hashes(&table, interrupt)?;
-        let binning = Binning::of_hashed(&table, &hashes, options, interrupt)?.with_query_ranks();
-        Self::of_table(&table, &hashes, rows, Arc::new(binning), interrupt)
-    }
-
-    /// A dataset of a table whose rows passed [`check_rows`] and have these hashes.
-    pub(super) fn of_hashed(
-        table: &dyn CellSource,
-        hashes: &[u64],
-        rows: RowData,
-        options: &BinOptions,
-        interrupt: &Interrupt,
-    ) -> Result<Self> {
-        let binning = Binning::of_hashed(table, hashes, options, interrupt)?;
-        Self::of_table(table, hashes, rows, Arc::new(binning), interrupt)
+        let choose = |table: &dyn CellSource, hashes: &[u64]| {
+            let binning = Binning::of_hashed(table, hashes, options, interrupt)?;
+            Ok(Arc::new(if options.query_ranks { binning.with_query_ranks() } else { binning }))
+        };
+        if options.query_ranks {
+            let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
+            return Self::of_table(&table, rows, choose, interrupt);
+        }
+        Self::of_table(table, rows, choose, interrupt)
     }
 
     /// A dataset with the bins of another, as an evaluation set needs.
@@ -77,26 +58,26 @@ impl Dataset {
         binning: Arc<Binning>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        check_features(table, &binning)?;
+        check_table(table, &binning)?;
         check_rows(table, &rows)?;
         if binning.query_ranks() {
             let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
-            let hashes = row_hashes(&table, interrupt)?;
-            return Self::of_table(&table, &hashes, rows, binning, interrupt);
+            return Self::of_table(&table, rows, |_, _| Ok(binning), interrupt);
         }
-        let hashes = row_hashes(table, interrupt)?;
-        Self::of_table(table, &hashes, rows, binning, interrupt)
+        Self::of_table(table, rows, |_, _| Ok(binning), interrupt)
     }
 
     /// Finds the order of the rows before it bins them, so that each is written to its final place.
+    /// `bins` are those for the table and its hashes.
     fn of_table(
         table: &dyn CellSource,
-        hashes: &[u64],
         rows: RowData,
-        binning: Arc<Binning>,
+        bins: impl FnOnce(&dyn CellSource, &[u64]) -> Result<Arc<Binning>>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        let order = content_order(hashes, &rows);
+        let hashes = table.hashes(interrupt)?;
+        let binning = bins(table, &hashes)?;
+        let order = content_order(&hashes, &rows);
         let matrix = binning.encode_in_order(table, &order.grouping.rows, interrupt)?;
         Ok(Self { binning, matrix, documents: Documents::new(order, rows) })
     }
@@ -171,24 +152,15 @@ impl Dataset {
 }
 
 /// Refuses a table with another number of features than the bins.
-pub(super) fn check_features(table: &dyn CellSource, binning: &Binning) -> Result<()> {
+pub(super) fn check_table(table: &dyn CellSource, binning: &Binning) -> Result<()> {
     let (got, expected) = (table.num_features(), binning.num_raw_features());
-    if got == expected {
-        return Ok(());
-    }
-    let what = "the table has another number of features";
-    Err(Error::data("features", what).got(got).expected(expected))
-}
-
-/// The error for rows without features.
-pub(crate) fn no_features() -> Error {
-    Error::data("features", "the table has no features")
+    check_features("the table has another number of features", got, expected)
 }
 
 /// Refuses rows that cannot be made into a dataset.
 pub(super) fn check_rows(table: &dyn CellSource, rows: &RowData) -> Result<()> {
     if table.num_features() == 0 {
-        return Err(no_features());
+        return Err(Error::data("features", "the table has no features"));
     }
     // Hashes, orders and labels beside the table itself.
     room_for("the dataset", 64 * table.num_rows() as u64)?;

@@ -10,12 +10,12 @@
 use super::letor::LetorOptions;
 use super::line_source::{LineSource, TextBlock, after_lines, on_line};
 use super::parallel_parse::parse_blocks;
-use super::qid::{QidRuns, QueryTracker, RunKind, qid_returns};
-use crate::error::{Error, Result};
+use super::qid::{QidRuns, QueryTracker, qid_returns};
+use crate::error::{Error, Result, lock};
 use crate::hash;
 use crate::interrupt::Interrupt;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The most findings that are kept.
 const MAX_FINDINGS: usize = 20;
@@ -106,13 +106,12 @@ pub fn inspect(
     // Counts, minima and maxima do not depend on the order in which they are added up, so a table is
     // reused from block to block, and there are only as many as threads.
     let tables: Mutex<Vec<FeatureTable>> = Mutex::default();
-    let idle = || tables.lock().unwrap_or_else(PoisonError::into_inner);
     let mut counts = SummaryCounts::default();
     counts.summary.sorted_by_qid = true;
     let parse = |block: &TextBlock<'_>| {
-        let mut table = idle().pop().unwrap_or_default();
+        let mut table = lock(&tables).pop().unwrap_or_default();
         let rows = BlockRows::of(block, options, &mut table);
-        idle().push(table);
+        lock(&tables).push(table);
         (rows, Ok(()))
     };
     parse_blocks(source, interrupt, parse, |rows, before| {
@@ -120,8 +119,8 @@ pub fn inspect(
         Ok(())
     })?;
     let mut all = FeatureTable::default();
-    for table in tables.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        all.merge(&table);
+    for table in lock(&tables).iter() {
+        all.merge(table);
     }
     let mut summary = counts.finish();
     summary.bytes = source.bytes();
@@ -209,12 +208,12 @@ impl SummaryCounts {
         let mut findings: Vec<_> = faults.filter_map(|fault| finding(&fault)).collect();
         let mut at = 0;
         for run in &rows.runs.after_lines(before).0 {
-            let (query, kind) = self.tracker.add(run);
+            let (query, returned) = self.tracker.add(run);
             if query != self.current_query {
                 self.end_run();
                 self.current_query = query;
             }
-            if let RunKind::Returning(line) = kind
+            if let Some(line) = returned
                 && std::mem::replace(&mut self.summary.sorted_by_qid, false)
             {
                 findings.extend(finding(&qid_returns(run, line)));

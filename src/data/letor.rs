@@ -11,7 +11,7 @@
 use super::arrays::Infinite;
 use super::line_source::TextLine;
 use super::number;
-use super::scan::{CellFn, CellScanner, CellSink};
+use super::scan::{CellFn, CellScanner, CellSink, is_blank};
 use crate::binning::nearest;
 use crate::error::{Error, Result, foreign};
 
@@ -223,10 +223,6 @@ fn label(token: &[u8]) -> Result<f32> {
     let error = Error::data("letor.label", what);
     let error = if token.is_empty() { error } else { error.got(foreign(token)) };
     Err(error.expected("a number from 0 to 2^24"))
-}
-
-fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
 }
 
 fn skip_blanks(line: &[u8], from: usize) -> usize {

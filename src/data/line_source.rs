@@ -14,13 +14,14 @@
 //! depend on the size of a block. Memory: a block and the start of the next line, each no longer than a
 //! block or the longest line.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use flate2::bufread::MultiGzDecoder;
 use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// The first bytes of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -57,11 +58,13 @@ impl Default for LineOptions {
 }
 
 /// A text that is read block by block, and can be rewound.
-#[derive(Debug)]
 pub struct LineSource {
     path: PathBuf,
     options: LineOptions,
-    input: TextInput,
+    raw: StoredBytes,
+    is_gzip: bool,
+    /// The text in `raw`.
+    input: Box<dyn Read + Send>,
     /// The start of the next line, read after the last whole line.
     carry: Vec<u8>,
     /// The end of the input was reached.
@@ -93,12 +96,10 @@ impl LineSource {
         let path = path.as_ref();
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         let metadata = file.metadata().map_err(|e| Error::io(path, e))?;
-        let raw = if metadata.is_file() {
-            ByteSource::File(file)
-        } else {
-            ByteSource::kept(Box::new(file))
-        };
-        Self::new(path, raw, options)
+        if metadata.is_file() {
+            return Self::new(path, file, options);
+        }
+        Self::new(path, KeptInput::new(Box::new(file)), options)
     }
 
     /// Reads from a reader, and keeps the input in memory; `name` is used in messages.
@@ -107,11 +108,12 @@ impl LineSource {
         reader: Box<dyn Read + Send>,
         options: &LineOptions,
     ) -> Result<Self> {
-        Self::new(name.as_ref(), ByteSource::kept(reader), options)
+        Self::new(name.as_ref(), KeptInput::new(reader), options)
     }
 
-    fn new(path: &Path, raw: ByteSource, options: &LineOptions) -> Result<Self> {
-        let input = TextInput::new(path, raw)?;
+    fn new(path: &Path, raw: impl Rewind + 'static, options: &LineOptions) -> Result<Self> {
+        let raw = StoredBytes(Arc::new(Mutex::new(raw)));
+        let is_gzip = raw.is_gzip(path)?;
         let max_line_bytes = options.max_line_bytes.max(1);
         let options = LineOptions {
             // A block longer than the limit could hide a line that is too long.
@@ -121,7 +123,9 @@ impl LineSource {
         Ok(Self {
             path: path.to_owned(),
             options,
-            input,
+            input: raw.text(is_gzip),
+            raw,
+            is_gzip,
             carry: Vec::new(),
             ended: false,
             fault: None,
@@ -141,13 +145,9 @@ impl LineSource {
 
     /// Goes back to the first line.
     pub fn rewind(&mut self) -> Result<()> {
-        let raw = std::mem::replace(
-            &mut self.input,
-            TextInput::Plain(ByteSource::kept(Box::new(io::empty()))),
-        );
-        let mut raw = raw.into_raw();
-        raw.rewind().map_err(|e| Error::io(&self.path, e))?;
-        self.input = TextInput::new(&self.path, raw)?;
+        lock(&self.raw.0).rewind().map_err(|e| Error::io(&self.path, e))?;
+        self.is_gzip = self.raw.is_gzip(&self.path)?;
+        self.input = self.raw.text(self.is_gzip);
         self.carry.clear();
         (self.ended, self.fault, self.bytes) = (false, None, 0);
         Ok(())
@@ -213,7 +213,7 @@ impl LineSource {
     }
 
     fn read_error(&self, error: io::Error) -> Error {
-        if error.raw_os_error().is_some() || matches!(self.input, TextInput::Plain(_)) {
+        if error.raw_os_error().is_some() || !self.is_gzip {
             return Error::io(&self.path, error);
         }
         let cut_short = error.kind() == io::ErrorKind::UnexpectedEof;
@@ -357,60 +357,86 @@ pub(super) fn after_lines(error: Error, before: u64) -> Error {
     }
 }
 
-/// The bytes as they are stored.
-enum ByteSource {
-    File(File),
-    /// An input that cannot be read twice: the bytes read so far, and the reader of the rest.
-    Kept {
-        bytes: Vec<u8>,
-        at: usize,
-        rest: Box<dyn Read + Send>,
-    },
+/// An input that can be read again from its start.
+trait Rewind: Read + Send {
+    fn rewind(&mut self) -> io::Result<()>;
 }
 
-impl ByteSource {
-    fn kept(rest: Box<dyn Read + Send>) -> Self {
-        Self::Kept { bytes: Vec::new(), at: 0, rest }
-    }
-
-    /// The first bytes, by which formats are distinguished; they will be read again.
-    fn first_bytes(&mut self) -> io::Result<Vec<u8>> {
-        const LONGEST: u64 = 10;
-        let mut bytes = Vec::new();
-        self.take(LONGEST).read_to_end(&mut bytes)?;
-        self.rewind()?;
-        Ok(bytes)
-    }
-
+impl Rewind for File {
     fn rewind(&mut self) -> io::Result<()> {
-        match self {
-            Self::File(file) => file.rewind(),
-            Self::Kept { at, .. } => {
-                *at = 0;
-                Ok(())
-            }
-        }
+        Seek::rewind(self)
     }
 }
 
-impl Read for ByteSource {
+/// An input that cannot be read twice: the bytes read so far, and the reader of the rest.
+struct KeptInput {
+    bytes: Vec<u8>,
+    at: usize,
+    rest: Box<dyn Read + Send>,
+}
+
+impl KeptInput {
+    fn new(rest: Box<dyn Read + Send>) -> Self {
+        Self { bytes: Vec::new(), at: 0, rest }
+    }
+}
+
+impl Rewind for KeptInput {
+    fn rewind(&mut self) -> io::Result<()> {
+        self.at = 0;
+        Ok(())
+    }
+}
+
+impl Read for KeptInput {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::File(file) => file.read(into),
-            Self::Kept { bytes, at, rest } => {
-                let mut n = (&bytes[*at..]).read(into)?;
-                if n == 0 {
-                    n = rest.read(into)?;
-                    bytes.extend_from_slice(&into[..n]);
-                    if n == 0 {
-                        // A terminal would ask for its end of file a second time.
-                        *rest = Box::new(io::empty());
-                    }
-                }
-                *at += n;
-                Ok(n)
+        let mut n = (&self.bytes[self.at..]).read(into)?;
+        if n == 0 {
+            n = self.rest.read(into)?;
+            self.bytes.extend_from_slice(&into[..n]);
+            if n == 0 {
+                // A terminal would ask for its end of file a second time.
+                self.rest = Box::new(io::empty());
             }
         }
+        self.at += n;
+        Ok(n)
+    }
+}
+
+/// The bytes as they are stored. Clones share their place, so that a decoder can read from one.
+#[derive(Clone)]
+struct StoredBytes(Arc<Mutex<dyn Rewind>>);
+
+impl Read for StoredBytes {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        lock(&self.0).read(into)
+    }
+}
+
+impl StoredBytes {
+    /// Whether they are gzip text: known by the first bytes, which will be read again. Other compressed
+    /// formats are an error.
+    fn is_gzip(&self, path: &Path) -> Result<bool> {
+        const LONGEST: u64 = 10;
+        let mut magic = Vec::new();
+        let read = self.clone().take(LONGEST).read_to_end(&mut magic);
+        read.and_then(|_| lock(&self.0).rewind()).map_err(|e| Error::io(path, e))?;
+        if let Some(format) = unsupported_format(&magic) {
+            return Err(Error::data("text.format", format!("this is a {format} file"))
+                .path(path)
+                .expected("text, plain or gzip")
+                .hint("unpack it first"));
+        }
+        Ok(magic.starts_with(&GZIP))
+    }
+
+    fn text(&self, is_gzip: bool) -> Box<dyn Read + Send> {
+        if is_gzip {
+            let reader = BufReader::with_capacity(GZIP_BUFFER, self.clone());
+            return Box::new(MultiGzDecoder::new(reader));
+        }
+        Box::new(self.clone())
     }
 }
 
@@ -420,53 +446,9 @@ fn unsupported_format(first: &[u8]) -> Option<&'static str> {
     (*name != "bzip2" || first.get(4..) == Some(BZIP2_BLOCK)).then_some(name)
 }
 
-/// The text.
-enum TextInput {
-    Plain(ByteSource),
-    Gzip(Box<MultiGzDecoder<BufReader<ByteSource>>>),
-}
-
-impl TextInput {
-    /// Detects the format by the first bytes of an input at its start.
-    fn new(path: &Path, mut raw: ByteSource) -> Result<Self> {
-        let magic = raw.first_bytes().map_err(|e| Error::io(path, e))?;
-        if let Some(format) = unsupported_format(&magic) {
-            return Err(Error::data("text.format", format!("this is a {format} file"))
-                .path(path)
-                .expected("text, plain or gzip")
-                .hint("unpack it first"));
-        }
-        Ok(if magic.starts_with(&GZIP) {
-            let reader = BufReader::with_capacity(GZIP_BUFFER, raw);
-            Self::Gzip(Box::new(MultiGzDecoder::new(reader)))
-        } else {
-            Self::Plain(raw)
-        })
-    }
-
-    fn into_raw(self) -> ByteSource {
-        match self {
-            Self::Plain(raw) => raw,
-            Self::Gzip(decoder) => decoder.into_inner().into_inner(),
-        }
-    }
-}
-
-impl Read for TextInput {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(raw) => raw.read(into),
-            Self::Gzip(decoder) => decoder.read(into),
-        }
-    }
-}
-
-impl fmt::Debug for TextInput {
+impl fmt::Debug for LineSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Plain(_) => "Plain",
-            Self::Gzip(_) => "Gzip",
-        })
+        f.debug_struct("LineSource").field("path", &self.path).finish_non_exhaustive()
     }
 }
 

@@ -8,14 +8,14 @@
 //! in all cases.
 
 use super::builder::{DatasetBuilder, RowData};
-use super::dataset::{Dataset, check_rows, no_features};
+use super::dataset::Dataset;
 use super::labels::{BlockLabels, QueryLabels, TextLabels};
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::parallel_parse::parse_blocks;
 use super::parsed_table::{ParsedTable, RowChunk, RowParser, absent};
 use crate::binning::{BinOptions, Binning, CellSource as _, RowSample, nearest};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room_for};
 use crate::{Grouping, Interrupt, Progress};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,10 +32,8 @@ pub struct LoadOptions {
     pub missing: Option<f64>,
     /// How the text is divided into blocks.
     pub lines: LineOptions,
-    /// Whether ranks within queries are added as features; all cells are then held in memory, whatever
-    /// `buffer_bytes` says.
-    pub query_ranks: bool,
-    /// The most bytes of cells held in memory before the bins are chosen.
+    /// The most bytes of cells held in memory before the bins are chosen; all cells are held where ranks
+    /// within queries are features.
     pub buffer_bytes: usize,
     /// Counts the bytes parsed; those of a text that is read twice count twice.
     pub progress: Progress,
@@ -48,7 +46,6 @@ impl Default for LoadOptions {
             letor: LetorOptions::default(),
             missing: None,
             lines: LineOptions::default(),
-            query_ranks: false,
             buffer_bytes: 1 << 30,
             progress: Progress::default(),
         }
@@ -83,53 +80,47 @@ pub fn load_from(
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
     options.bins.check()?;
-    let ranked = options.query_ranks || like.as_ref().is_some_and(|binning| binning.query_ranks());
-    let (sink, buffer_bytes) = match &like {
-        // Ranks within queries need all values in memory.
-        _ if ranked => (RowSink::Buffer(options.table()), usize::MAX),
-        Some(binning) => {
-            let builder = DatasetBuilder::new(binning.clone(), 0)?;
-            (RowSink::Bins(Box::new(builder)), 0)
-        }
-        None => (RowSink::Buffer(options.table()), options.buffer_bytes),
-    };
-    let options = &LoadOptions { buffer_bytes, ..options.clone() };
-    let mut loader = TextLoader::default();
-    loader.fill(sources, sink, options, interrupt)?;
-    let binning = match (like, &loader.sink) {
-        (Some(binning), _) => binning,
-        (None, Some(RowSink::Buffer(table))) => {
-            let (rows, query_ids) = rows_and_ids(loader.labels, &loader.sources)?;
-            let bins = &options.bins;
-            let dataset = if ranked {
-                Dataset::with_ranks(table, rows, bins, interrupt)?
-            } else {
-                check_rows(table, &rows)?;
-                Dataset::of_hashed(table, &table.hashes(interrupt)?, rows, bins, interrupt)?
-            };
-            return Ok(Loaded { dataset, query_ids });
-        }
-        (None, _) => {
-            let sample = loader.sample(loader.num_features(), options, interrupt)?;
-            let num_features = sample.num_features();
-            if num_features == 0 {
-                return Err(no_features());
-            }
-            Arc::new(Binning::choose(sample, num_features, &options.bins, interrupt)?)
-        }
-    };
-    loader.dataset(binning, options, interrupt)
+    let mut loader = TextLoader::of(sources);
+    let known = like.as_ref();
+    let query_ranks = known.map_or(options.bins.query_ranks, |binning| binning.query_ranks());
+    if let Some(binning) = like.clone().filter(|_| !query_ranks) {
+        let builder = DatasetBuilder::new(binning, 0)?;
+        return loader.binned(builder, options, interrupt);
+    }
+    // Ranks within queries need all values in memory.
+    let buffer_bytes = if query_ranks { usize::MAX } else { options.buffer_bytes };
+    loader.buffer(buffer_bytes, options, interrupt)?;
+    if let Some(binning) = like {
+        return loader.dataset(binning, options, interrupt);
+    }
+    if let Some(table) = &loader.table {
+        let (rows, query_ids) = loader.text.rows()?;
+        let dataset = Dataset::new(table, rows, &options.bins, interrupt)?;
+        return Ok(Loaded { dataset, query_ids });
+    }
+    let sample = loader.sample(loader.num_features, options, interrupt)?;
+    let binning = Binning::choose(sample, &options.bins, interrupt)?;
+    loader.dataset(Arc::new(binning), options, interrupt)
 }
 
 /// A text, or the shard of one worker, while it is loaded.
 #[derive(Default)]
 pub(crate) struct TextLoader {
-    sources: Vec<LineSource>,
-    labels: TextLabels,
-    sink: Option<RowSink>,
+    text: LetorText,
+    /// The number of features that have been read.
+    pub(crate) num_features: usize,
+    /// All rows, unless there are too many for the buffer.
+    table: Option<ParsedTable>,
+    /// A sample of rows that are too many for the buffer. It is not made of the first pass if hashes
+    /// depend on the number of features.
+    sample: Option<RowSample>,
 }
 
 impl TextLoader {
+    fn of(sources: Vec<LineSource>) -> Self {
+        Self { text: LetorText { sources, ..LetorText::default() }, ..Self::default() }
+    }
+
     /// Reads the text of a shard for the first time.
     pub(crate) fn read(
         &mut self,
@@ -138,64 +129,38 @@ impl TextLoader {
         interrupt: &Interrupt,
     ) -> Result<()> {
         options.bins.check()?;
-        if options.query_ranks {
+        if options.bins.query_ranks {
             let what = "ranks within queries are not made by a team";
             return Err(
                 Error::param("query_ranks", what).hint("rank values before the data are cut")
             );
         }
-        self.fill(options.open(paths)?, RowSink::Buffer(options.table()), options, interrupt)
+        self.text.sources = options.open(paths)?;
+        self.buffer(options.buffer_bytes, options, interrupt)
     }
 
-    fn fill(
+    /// Reads the text for the first time and keeps its rows, or a sample if they take more bytes.
+    fn buffer(
         &mut self,
-        sources: Vec<LineSource>,
-        mut sink: RowSink,
+        buffer_bytes: usize,
         options: &LoadOptions,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        self.sources = sources;
-        options.fill(&mut sink, &mut self.sources, Some(&mut self.labels), interrupt)?;
-        self.sink = Some(sink);
-        Ok(())
-    }
-
-    /// All rows of text, in memory, and their labels.
-    pub(super) fn all_rows(
-        mut self,
-        sources: Vec<LineSource>,
-        options: LoadOptions,
-        interrupt: &Interrupt,
-    ) -> Result<(ParsedTable, QueryLabels)> {
-        let options = LoadOptions { buffer_bytes: usize::MAX, ..options };
-        self.fill(sources, RowSink::Buffer(options.table()), &options, interrupt)?;
-        let labels = query_labels(self.labels, &self.sources)?;
-        match self.sink {
-            Some(RowSink::Buffer(table)) => Ok((table, labels)),
-            _ => Err(Error::internal("rows that went nowhere")),
-        }
-    }
-
-    /// Reads the text once more.
-    fn read_again(
-        &mut self,
-        mut sink: RowSink,
-        options: &LoadOptions,
-        interrupt: &Interrupt,
-    ) -> Result<RowSink> {
-        self.sources.iter_mut().try_for_each(LineSource::rewind)?;
-        options.fill(&mut sink, &mut self.sources, None, interrupt)?;
-        Ok(sink)
-    }
-
-    /// The number of features that have been read.
-    pub(crate) fn num_features(&self) -> usize {
-        match &self.sink {
-            Some(RowSink::Buffer(table)) => table.num_features(),
-            Some(RowSink::Width(width)) => *width,
-            Some(RowSink::Sample { sample, .. }) => sample.num_features(),
-            Some(RowSink::Bins(_)) | None => 0,
-        }
+        let Self { text, num_features, table, sample } = self;
+        *table = Some(options.table());
+        text.read(options, true, interrupt, |chunk| {
+            *num_features = chunk.num_features.max(*num_features);
+            if let Some(rows) = table {
+                rows.push(chunk);
+                if rows.memory > buffer_bytes {
+                    let rows = table.take().filter(|rows| !rows.absent_is_missing());
+                    *sample = rows.map(|rows| options.sample_of(&rows, interrupt)).transpose()?;
+                }
+            } else if let Some(sample) = sample {
+                sample.push(&options.table_of(chunk, 0), interrupt)?;
+            }
+            Ok(())
+        })
     }
 
     /// The sample of all rows, which have at least `width` features.
@@ -205,25 +170,18 @@ impl TextLoader {
         options: &LoadOptions,
         interrupt: &Interrupt,
     ) -> Result<RowSample> {
-        let sink = match self.sink.take() {
-            Some(RowSink::Buffer(table)) => {
-                let table = table.widened(width);
-                let mut sample = RowSample::growing(options.bins.sample_rows);
-                sample.push_hashed(&table, &table.hashes(interrupt)?)?;
-                self.sink = Some(RowSink::Buffer(table));
-                return Ok(sample);
-            }
-            Some(sink @ RowSink::Sample { .. }) => sink,
-            _ => {
-                let sample = Box::new(RowSample::new(options.bins.sample_rows, width));
-                let sink = RowSink::Sample { sample, min_features: width };
-                self.read_again(sink, options, interrupt)?
-            }
-        };
-        match sink {
-            RowSink::Sample { sample, .. } => Ok(*sample),
-            _ => Err(Error::internal("rows that went nowhere")),
+        if let Some(table) = &mut self.table {
+            table.widen(width);
+            return options.sample_of(table, interrupt);
         }
+        if let Some(sample) = self.sample.take() {
+            return Ok(sample);
+        }
+        let mut sample = RowSample::new(options.bins.sample_rows, width);
+        self.text.read(options, false, interrupt, |chunk| {
+            sample.push(&options.table_of(chunk, width), interrupt)
+        })?;
+        Ok(sample)
     }
 
     /// The dataset of a shard, with the bins of all workers.
@@ -233,7 +191,7 @@ impl TextLoader {
         options: &LoadOptions,
         interrupt: &Interrupt,
     ) -> Result<Loaded> {
-        if self.labels.labels.is_empty() {
+        if self.text.labels.labels.is_empty() {
             return Ok(Loaded { dataset: Dataset::empty(binning)?, query_ids: Vec::new() });
         }
         self.dataset(binning, options, interrupt)
@@ -246,141 +204,99 @@ impl TextLoader {
         options: &LoadOptions,
         interrupt: &Interrupt,
     ) -> Result<Loaded> {
-        let labels = std::mem::take(&mut self.labels);
-        let (rows, query_ids) = rows_and_ids(labels, &self.sources)?;
-        let known = self.sink.take_if(|sink| matches!(sink, RowSink::Buffer(_) | RowSink::Bins(_)));
-        let sink = if let Some(sink) = known {
-            sink
-        } else {
-            let builder = DatasetBuilder::new(binning.clone(), rows.labels.len())?;
-            self.read_again(RowSink::Bins(Box::new(builder)), options, interrupt)?
+        let Some(mut table) = self.table else {
+            let builder = DatasetBuilder::new(binning, self.text.labels.labels.len())?;
+            return self.binned(builder, options, interrupt);
         };
-        let dataset = match sink {
-            RowSink::Buffer(table) => {
-                let expected = binning.num_raw_features();
-                if table.num_features() > expected {
-                    return Err(too_wide(table.num_features(), expected));
-                }
-                Dataset::like(&table.widened(expected), rows, binning, interrupt)?
-            }
-            RowSink::Bins(builder) => builder.finish(rows)?,
-            _ => return Err(Error::internal("rows that went nowhere")),
-        };
-        Ok(Loaded { dataset, query_ids })
+        let (rows, query_ids) = self.text.rows()?;
+        refuse_wider(table.num_features(), binning.num_raw_features())?;
+        table.widen(binning.num_raw_features());
+        Ok(Loaded { dataset: Dataset::like(&table, rows, binning, interrupt)?, query_ids })
     }
-}
 
-/// The labels and queries of all sources.
-fn query_labels(labels: TextLabels, sources: &[LineSource]) -> Result<QueryLabels> {
-    labels.finish().map_err(|error| match sources {
-        [source, ..] => error.path(source.path()),
-        [] => error,
-    })
-}
-
-/// The row data and query ids of all sources.
-fn rows_and_ids(labels: TextLabels, sources: &[LineSource]) -> Result<(RowData, Vec<Box<str>>)> {
-    let QueryLabels { labels, queries, ids } = query_labels(labels, sources)?;
-    Ok((RowData::new(labels, Grouping::in_row_order(queries)), ids))
-}
-
-fn too_wide(got: usize, expected: usize) -> Error {
-    let what = "the text has more features than the training set";
-    Error::data("features", what).got(got).expected(expected)
-}
-
-/// Where parsed rows go.
-enum RowSink {
-    /// All rows are kept in memory.
-    Buffer(ParsedTable),
-    /// Too many rows for the buffer, and their hashes depend on the number of features: this pass only
-    /// counts the features.
-    Width(usize),
-    /// Too many rows for the buffer: this pass only samples them.
-    Sample { sample: Box<RowSample>, min_features: usize },
-    /// The bins are known, and rows are binned.
-    Bins(Box<DatasetBuilder>),
-}
-
-impl RowSink {
-    fn push(
-        &mut self,
-        chunk: RowChunk,
+    /// Reads the text into the bins of a dataset.
+    fn binned(
+        mut self,
+        mut builder: DatasetBuilder,
         options: &LoadOptions,
         interrupt: &Interrupt,
-    ) -> Result<()> {
-        let alone = |chunk, num_features| {
-            let mut table = options.table();
-            table.push(chunk);
-            table.widened(num_features)
-        };
-        match self {
-            Self::Buffer(table) => {
-                table.push(chunk);
-                if table.memory <= options.buffer_bytes {
-                    return Ok(());
-                }
-                let table = std::mem::take(table);
-                *self = if table.absent_is_missing() {
-                    Self::Width(table.num_features())
-                } else {
-                    let mut sample = RowSample::growing(options.bins.sample_rows);
-                    sample.push_hashed(&table, &table.hashes(interrupt)?)?;
-                    Self::Sample { sample: Box::new(sample), min_features: 0 }
-                };
-                Ok(())
-            }
-            Self::Width(width) => {
-                *width = chunk.num_features.max(*width);
-                Ok(())
-            }
-            Self::Sample { sample, min_features } => {
-                let table = alone(chunk, *min_features);
-                sample.push_hashed(&table, &table.hashes(interrupt)?)
-            }
-            Self::Bins(builder) => {
-                let num_features = builder.binning().num_features();
-                if chunk.num_features > num_features {
-                    return Err(too_wide(chunk.num_features, num_features));
-                }
-                builder.push(&alone(chunk, num_features), interrupt)
-            }
-        }
+    ) -> Result<Loaded> {
+        let num_features = builder.binning().num_features();
+        self.text.read(options, false, interrupt, |chunk| {
+            refuse_wider(chunk.num_features, num_features)?;
+            builder.push(&options.table_of(chunk, num_features), interrupt)
+        })?;
+        let (rows, query_ids) = self.text.rows()?;
+        Ok(Loaded { dataset: builder.finish(rows)?, query_ids })
     }
 }
 
-impl LoadOptions {
-    fn open(&self, paths: &[impl AsRef<Path>]) -> Result<Vec<LineSource>> {
-        paths.iter().map(|path| LineSource::open(path, &self.lines)).collect()
-    }
+/// The values and labels of documents, in the order of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LetorTable {
+    /// The values, document by document; 0 where a line mentions none.
+    pub values: Vec<f32>,
+    /// The values per document: the highest feature of the text.
+    pub num_features: usize,
+    /// Labels and queries.
+    pub labels: QueryLabels,
+}
 
-    fn parser(&self, sink: &RowSink) -> RowParser<'_> {
-        RowParser {
-            letor: &self.letor,
-            missing: self.missing.map(nearest),
-            hashed: !matches!(sink, RowSink::Bins(_)),
-            kept: matches!(sink, RowSink::Buffer(_)),
-        }
-    }
+/// Reads LETOR text with all its values, for uses that need them, such as distances between documents.
+///
+/// The rows as they were parsed are held beside the values until these are filled.
+pub fn read_letor_table(
+    source: LineSource,
+    letor: LetorOptions,
+    interrupt: &Interrupt,
+) -> Result<LetorTable> {
+    let options = LoadOptions { letor, ..LoadOptions::default() };
+    let mut loader = TextLoader::of(vec![source]);
+    loader.buffer(usize::MAX, &options, interrupt)?;
+    let labels = loader.text.labels()?;
+    let (num_docs, num_features) = (labels.labels.len(), loader.num_features);
+    room_for("the values of the text", 4 * num_docs as u64 * num_features as u64)?;
+    let mut values = vec![0.0; num_docs * num_features];
+    loader.table.unwrap_or_default().read(0..num_docs, &mut values)?;
+    Ok(LetorTable { values, num_features, labels })
+}
 
-    /// A table without rows.
-    fn table(&self) -> ParsedTable {
-        ParsedTable::new(absent(self.missing.map(nearest)))
+fn refuse_wider(got: usize, expected: usize) -> Result<()> {
+    if got <= expected {
+        return Ok(());
     }
+    let what = "the text has more features than the training set";
+    Err(Error::data("features", what).got(got).expected(expected))
+}
 
-    /// Reads all sources, one after the other.
-    fn fill(
-        &self,
-        sink: &mut RowSink,
-        sources: &mut [LineSource],
-        mut labels: Option<&mut TextLabels>,
+/// Files of LETOR text, read as one.
+#[derive(Default)]
+struct LetorText {
+    sources: Vec<LineSource>,
+    /// Those of the first reading.
+    labels: TextLabels,
+    was_read: bool,
+}
+
+impl LetorText {
+    /// Reads all files, one after the other, and passes their rows to `take`; `kept` are rows that stay
+    /// in memory.
+    fn read(
+        &mut self,
+        options: &LoadOptions,
+        kept: bool,
         interrupt: &Interrupt,
+        mut take: impl FnMut(RowChunk) -> Result<()>,
     ) -> Result<()> {
-        for source in sources {
-            if let Some(labels) = &mut labels {
-                labels.tracker.next_file();
+        let again = std::mem::replace(&mut self.was_read, true);
+        let missing = options.missing.map(nearest);
+        let parser = RowParser { letor: &options.letor, missing, kept };
+        for source in &mut self.sources {
+            if again {
+                source.rewind()?;
+            } else {
+                self.labels.tracker.next_file();
             }
-            let parser = self.parser(sink);
             // Only a hint, so it does not matter which thread saw which chunk first.
             let width_hint = AtomicUsize::new(0);
             let parse = |block: &TextBlock<'_>| {
@@ -389,17 +305,88 @@ impl LoadOptions {
                 let (chunk, outcome) = RowChunk::parse(parser, block, expected, |row, line| {
                     labels.push(row, line);
                 });
-                self.progress.add(block.text().len() as u64);
+                options.progress.add(block.text().len() as u64);
                 width_hint.fetch_max(chunk.num_features, Ordering::Relaxed);
                 ((chunk, labels), outcome)
             };
             parse_blocks(source, interrupt, parse, |(chunk, of_block), before| {
-                if let Some(labels) = &mut labels {
-                    labels.add(of_block, before)?;
+                if !again {
+                    self.labels.add(of_block, before)?;
                 }
-                sink.push(chunk, self, interrupt)
+                take(chunk)
             })?;
         }
         Ok(())
+    }
+
+    /// The labels and queries of all files.
+    fn labels(&mut self) -> Result<QueryLabels> {
+        std::mem::take(&mut self.labels).finish().map_err(|error| match &self.sources[..] {
+            [source, ..] => error.path(source.path()),
+            [] => error,
+        })
+    }
+
+    /// The row data and query ids of all files.
+    fn rows(&mut self) -> Result<(RowData, Vec<Box<str>>)> {
+        let QueryLabels { labels, queries, ids } = self.labels()?;
+        Ok((RowData::new(labels, Grouping::in_row_order(queries)), ids))
+    }
+}
+
+impl LoadOptions {
+    fn open(&self, paths: &[impl AsRef<Path>]) -> Result<Vec<LineSource>> {
+        paths.iter().map(|path| LineSource::open(path, &self.lines)).collect()
+    }
+
+    /// A table without rows.
+    fn table(&self) -> ParsedTable {
+        ParsedTable::new(absent(self.missing.map(nearest)))
+    }
+
+    /// The rows of a chunk as a table of at least `num_features` features.
+    fn table_of(&self, chunk: RowChunk, num_features: usize) -> ParsedTable {
+        let mut table = self.table();
+        table.push(chunk);
+        table.widen(num_features);
+        table
+    }
+
+    /// A sample of rows, which grows if more are added.
+    fn sample_of(&self, rows: &ParsedTable, interrupt: &Interrupt) -> Result<RowSample> {
+        let mut sample = RowSample::growing(self.bins.sample_rows);
+        sample.push(rows, interrupt)?;
+        Ok(sample)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &'static str, zero_based: bool) -> Result<LetorTable> {
+        let reader = Box::new(text.as_bytes());
+        let source = LineSource::from_reader("text", reader, &LineOptions::default())?;
+        let letor = LetorOptions { zero_based, ..LetorOptions::default() };
+        read_letor_table(source, letor, &Interrupt::new())
+    }
+
+    #[test]
+    fn values_stand_where_lines_put_them() {
+        let read =
+            table("2 qid:a 1:0.5 3:nan\n0 qid:a # none\n1 qid:7 2:-4 # doc\n", false).unwrap();
+        assert_eq!(read.num_features, 3);
+        assert_eq!(read.labels.labels, [2.0, 0.0, 1.0]);
+        assert_eq!(read.labels.ids.iter().map(|id| &**id).collect::<Vec<_>>(), ["a", "7"]);
+        assert!(read.values[2].is_nan());
+        let rest: Vec<f32> = read.values.iter().copied().filter(|value| !value.is_nan()).collect();
+        assert_eq!(rest, [0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -4.0, 0.0]);
+        assert_eq!(table("0 qid:1 0:3\n", true).unwrap().values, [3.0]);
+    }
+
+    #[test]
+    fn a_fault_is_told_with_its_line() {
+        let said = table("0 qid:1 1:2\n0 qid:1 1:x\n", false).unwrap_err().to_string();
+        assert!(said.contains("text:2:11"), "{said}");
     }
 }

@@ -16,7 +16,6 @@ mod documents;
 pub mod inspect;
 pub mod labels;
 pub mod letor;
-pub mod letor_table;
 pub mod line_source;
 pub mod load;
 pub mod number;
@@ -34,7 +33,6 @@ pub use arrays::{
 };
 pub use builder::{DatasetBuilder, RowData};
 pub use dataset::Dataset;
-pub(crate) use dataset::no_features;
 pub use documents::Documents;
 pub use load::{LoadOptions, Loaded, load_files};
 pub use raw_dataset::RawDataset;

@@ -8,11 +8,11 @@
 //! results of a wave of blocks.
 
 use super::line_source::{BlockBuffer, LineSource, TextBlock, TextLine, after_lines};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use crate::interrupt::Interrupt;
 use rayon::prelude::*;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// About how many blocks a thread takes in a wave.
 const BLOCKS_A_THREAD: usize = 16;
@@ -97,22 +97,14 @@ impl BlockQueue<'_> {
         if self.ended {
             return None;
         }
-        let read = match self.source.next_block(block) {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                self.ended = true;
-                return None;
-            }
-            Err(fault) => Err(fault),
-        };
+        let read = self.source.next_block(block);
+        if matches!(read, Ok(false)) {
+            self.ended = true;
+            return None;
+        }
         self.taken += 1;
-        Some((self.taken, read))
+        Some((self.taken, read.map(|_| ())))
     }
-}
-
-/// A panic of another thread leaves the value in a valid state, so poisoning is ignored.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The error with its file, if it has a line.

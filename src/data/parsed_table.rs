@@ -22,9 +22,7 @@ pub(super) struct RowParser<'a> {
     pub(super) letor: &'a LetorOptions,
     /// The value that stands for a missing one, besides NaN.
     pub(super) missing: Option<f32>,
-    /// Whether the rows are hashed.
-    pub(super) hashed: bool,
-    /// Whether rows are kept in memory until all of the text was read.
+    /// Whether rows are hashed, and kept in memory until all of the text was read.
     pub(super) kept: bool,
 }
 
@@ -141,27 +139,25 @@ impl ChunkRows {
 
     /// Writes the cells of some features of a row.
     fn read(&self, row: usize, features: Range<usize>, to: &mut [f32], absent: f32) {
-        if let Self::Sparse { ends, features: given, cells } = self {
-            to.fill(absent);
-            let row = ends[row]..ends[row + 1];
-            let (given, cells) = (&given[row.clone()], &cells[row]);
-            let first = given.partition_point(|&feature| (feature as usize) < features.start);
-            for (&feature, &cell) in given[first..].iter().zip(&cells[first..]) {
-                match to.get_mut(feature as usize - features.start) {
-                    Some(to) => *to = cell,
-                    None => break,
-                }
-            }
-            return;
-        }
+        // Of sparse rows, any cell may be absent.
         let width = self.width().unwrap_or_default();
         let known = features.start.min(width)..features.end.min(width);
-        let (given, beyond) = to.split_at_mut(known.len());
+        let (dense, beyond) = to.split_at_mut(known.len());
         beyond.fill(absent);
         match self {
-            Self::Packed(rows) => rows.read(row, known, given),
-            Self::Dense { cells, .. } => given.copy_from_slice(&cells[row * width..][known]),
-            Self::Sparse { .. } => {}
+            Self::Packed(rows) => rows.read(row, known, dense),
+            Self::Dense { cells, .. } => dense.copy_from_slice(&cells[row * width..][known]),
+            Self::Sparse { ends, features: given, cells } => {
+                let row = ends[row]..ends[row + 1];
+                let (given, cells) = (&given[row.clone()], &cells[row]);
+                let first = given.partition_point(|&feature| (feature as usize) < features.start);
+                for (&feature, &cell) in given[first..].iter().zip(&cells[first..]) {
+                    match to.get_mut(feature as usize - features.start) {
+                        Some(to) => *to = cell,
+                        None => break,
+                    }
+                }
+            }
         }
     }
 }
@@ -221,7 +217,7 @@ impl RowChunk {
         row: &mut Vec<CellGroup>,
     ) -> Result<LetorHead<'a>> {
         let lowest = parser.letor.lowest();
-        let hashed = parser.hashed && self.absent == 0.0;
+        let hashed = parser.kept && self.absent == 0.0;
         let (head, widest);
         if let ChunkRows::Sparse { ends, features, cells } = &mut self.rows {
             let start = cells.len();
@@ -314,24 +310,14 @@ impl ParsedTable {
         self.chunks.push(chunk);
     }
 
-    /// The hash of each row. Where features that are not mentioned are missing, it depends on the number
-    /// of features and is computed here.
-    pub(super) fn hashes(&self, interrupt: &Interrupt) -> Result<Cow<'_, [u64]>> {
-        if !self.absent_is_missing() {
-            return Ok(Cow::Borrowed(&self.hashes));
-        }
-        row_hashes(self, interrupt).map(Cow::Owned)
-    }
-
     /// Whether features that a line does not mention are missing, and not 0.
     pub(super) fn absent_is_missing(&self) -> bool {
         self.absent.is_nan()
     }
 
-    /// The same rows in a table of at least `num_features` features.
-    pub(super) fn widened(mut self, num_features: usize) -> Self {
+    /// Makes the table one of at least `num_features` features.
+    pub(super) fn widen(&mut self, num_features: usize) {
         self.num_features = self.num_features.max(num_features);
-        self
     }
 
     /// The rows of the chunk that has a row, and the row's number in it. `at` is the chunk of the
@@ -381,5 +367,14 @@ impl CellSource for ParsedTable {
             chunk.read(row, features.clone(), to, self.absent);
         }
         Ok(())
+    }
+
+    /// Known since the rows were parsed; but where features that are not mentioned are missing, hashes
+    /// depend on the number of features.
+    fn hashes(&self, interrupt: &Interrupt) -> Result<Cow<'_, [u64]>> {
+        if self.absent_is_missing() {
+            return row_hashes(self, interrupt).map(Cow::Owned);
+        }
+        Ok(Cow::Borrowed(&self.hashes))
     }
 }

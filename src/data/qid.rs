@@ -75,31 +75,20 @@ struct TrackedQuery {
     last_line: u64,
 }
 
-/// The relation of a run to the queries before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunKind {
-    /// A new qid.
-    NewQuery,
-    /// More documents of the current query.
-    SameQuery,
-    /// An earlier qid that returns after another; its last document was on this line.
-    Returning(u64),
-}
-
 impl QueryTracker {
     /// Adds runs; a qid that returns is an error.
     pub fn extend(&mut self, runs: &QidRuns) -> Result<()> {
         for run in &runs.0 {
             match self.add(run) {
-                (query, RunKind::Returning(_)) if query < self.earlier => {
+                (query, Some(_)) if query < self.earlier => {
                     let id = foreign(run.id.as_bytes());
                     let what = format!("qid {id} stands in an earlier file, too");
                     return Err(Error::data("qid.files", what)
                         .at(run.first_line, run.column)
                         .hint("keep the docs of a query in one file, and let qids differ between files"));
                 }
-                (_, RunKind::Returning(line)) => return Err(qid_returns(run, line)),
-                _ => {}
+                (_, Some(line)) => return Err(qid_returns(run, line)),
+                (_, None) => {}
             }
         }
         Ok(())
@@ -110,25 +99,23 @@ impl QueryTracker {
         (self.current, self.earlier) = (None, self.queries.len());
     }
 
-    /// Adds a run and returns the number of its query. The documents of a qid that returns are added to
-    /// its query, which becomes the current one.
-    pub fn add(&mut self, run: &QidRun) -> (usize, RunKind) {
+    /// Adds a run and returns the number of its query and, if the qid returns after another, the line of
+    /// its last document. Documents of a qid that returns are added to its query, which becomes the
+    /// current one.
+    pub fn add(&mut self, run: &QidRun) -> (usize, Option<u64>) {
         let current = self.current.filter(|&query| self.queries[query].id == run.id);
         let known = current.or_else(|| self.numbers.get(&run.id).copied());
         let query = known.unwrap_or(self.queries.len());
-        let kind = match (current, known) {
-            (Some(_), _) => RunKind::SameQuery,
-            (None, Some(query)) => RunKind::Returning(self.queries[query].last_line),
-            (None, None) => {
-                self.numbers.insert(run.id.clone(), query);
-                self.queries.push(TrackedQuery { id: run.id.clone(), docs: 0, last_line: 0 });
-                RunKind::NewQuery
-            }
-        };
+        if known.is_none() {
+            self.numbers.insert(run.id.clone(), query);
+            self.queries.push(TrackedQuery { id: run.id.clone(), docs: 0, last_line: 0 });
+        }
+        let returns = known.is_some() && current.is_none();
+        let before = returns.then_some(self.queries[query].last_line);
         self.current = Some(query);
         self.queries[query].docs += run.docs;
         self.queries[query].last_line = run.last_line;
-        (query, kind)
+        (query, before)
     }
 
     /// The number of documents of each query so far.

@@ -64,14 +64,8 @@ impl CellSource for TableWithRanks<'_> {
     }
 
     fn read(&self, rows: Range<usize>, tile: &mut [f32]) -> Result<()> {
-        let width = self.table.num_features();
-        self.table.read(rows.clone(), &mut tile[..rows.len() * width])?;
-        // From the last to the first, so that no row is overwritten before it has moved.
-        for (at, row) in rows.enumerate().rev() {
-            tile.copy_within(at * width..(at + 1) * width, 2 * at * width);
-            tile[(2 * at + 1) * width..][..width].copy_from_slice(self.ranks_of(row));
-        }
-        Ok(())
+        let rows: Vec<u32> = rows.map(|row| row as u32).collect();
+        self.read_features(&rows, 0..self.num_features(), tile)
     }
 
     fn read_features(&self, rows: &[u32], features: Range<usize>, tile: &mut [f32]) -> Result<()> {

@@ -5,7 +5,7 @@ use super::content_order::content_order;
 use super::dataset::check_rows;
 use super::documents::Documents;
 use crate::Interrupt;
-use crate::binning::{CellSource, block_rows, row_hashes};
+use crate::binning::{CellSource, block_rows};
 use crate::error::{Result, room_for};
 use rayon::prelude::*;
 use std::ops::Deref;
@@ -40,7 +40,7 @@ impl RawDataset {
         let width = table.num_features();
         let stride = width.next_multiple_of(CACHE_LINE);
         room_for("the cells", (4 * table.num_rows() as u64).saturating_mul(stride as u64))?;
-        let hashes = row_hashes(table, interrupt)?;
+        let hashes = table.hashes(interrupt)?;
         let order = content_order(&hashes, &data);
         let mut cells = vec![0.0; table.num_rows() * stride];
         let block = block_rows(width);

@@ -122,9 +122,8 @@ impl JudgedRun {
             missed.extend(std::iter::from_fn(|| rest.next_if(|other| other.docno > doc.docno)));
             let label =
                 rest.next_if(|other| other.docno == doc.docno).map_or(0.0, |other| other.value);
-            let score = doc.value;
-            let single = options.single_precision;
-            self.scores.push(if single { f64::from(score as f32) } else { score });
+            let single = f64::from(doc.value as f32);
+            self.scores.push(if options.single_precision { single } else { doc.value });
             self.labels.push(label as f32);
         }
         missed.extend(rest);
@@ -181,22 +180,16 @@ impl DocsByQuery {
 
     /// Sorts the documents of each query by descending docno; the first line that repeats one is an error.
     fn sort(&mut self) -> Result<()> {
-        let mut first: Option<(u64, Error)> = None;
-        for (id, docs) in self.ids.iter().zip(&mut self.docs) {
+        let pairs = self.ids.iter().zip(&mut self.docs).flat_map(|(id, docs)| {
             docs.sort_by(|a, b| b.docno.cmp(&a.docno).then(a.line.cmp(&b.line)));
-            for pair in docs.windows(2).filter(|pair| pair[0].docno == pair[1].docno) {
-                let [before, again] = [&pair[0], &pair[1]];
-                if first.as_ref().is_none_or(|(line, _)| again.line < *line) {
-                    let (docno, id) = (foreign(&again.docno), foreign(id.as_bytes()));
-                    let line = before.line;
-                    let what =
-                        format!("doc {docno} of query {id} is there already, on line {line}");
-                    let error = Error::data("trec.duplicate", what);
-                    first = Some((again.line, error.at(again.line, again.column)));
-                }
-            }
-        }
-        first.map_or(Ok(()), |(_, error)| Err(error))
+            docs.windows(2).map(move |pair| (id, &pair[0], &pair[1]))
+        });
+        let repeated = pairs.filter(|(_, before, again)| before.docno == again.docno);
+        let first = repeated.min_by_key(|(_, _, again)| again.line);
+        let Some((id, before, again)) = first else { return Ok(()) };
+        let (docno, id, line) = (foreign(&again.docno), foreign(id.as_bytes()), before.line);
+        let what = format!("doc {docno} of query {id} is there already, on line {line}");
+        Err(Error::data("trec.duplicate", what).at(again.line, again.column))
     }
 }
 

@@ -22,11 +22,12 @@ pub(super) fn best_splits(
         .flat_map(|found| to_words(found, sends_unsplittable))
         .flat_map(u64::to_le_bytes);
     let all = group.gather(Collective { what: "the best splits", round }, Ok(bytes.collect()))?;
+    let cut = || Error::comm("comm.damaged", "a split was cut off");
     let mut best_splits = <[SearchResult; 2]>::default();
     for bytes in all {
         let mut words = bytemuck::pod_collect_to_vec(&bytes).into_iter();
         for best in &mut best_splits {
-            *best = std::mem::take(best).join(of_words(&mut words).ok_or_else(truncated)?);
+            *best = std::mem::take(best).join(of_words(&mut words).ok_or_else(cut)?);
         }
     }
     if !sends_unsplittable {
@@ -36,10 +37,6 @@ pub(super) fn best_splits(
         }
     }
     Ok(best_splits)
-}
-
-fn truncated() -> Error {
-    Error::comm("comm.damaged", "a split was cut off")
 }
 
 fn to_words(found: &SearchResult, sends_unsplittable: bool) -> Vec<u64> {

@@ -8,7 +8,7 @@
 use super::{Collective, WorkerGroup};
 use crate::binning::{BinOptions, Binning, RowSample};
 use crate::data::load::TextLoader;
-use crate::data::{Dataset, LoadOptions, Loaded, no_features};
+use crate::data::{Dataset, LoadOptions, Loaded};
 use crate::error::{Error, Result};
 use crate::{Interrupt, hash};
 use std::path::Path;
@@ -24,7 +24,7 @@ pub fn load_shard(
 ) -> Result<Loaded> {
     let mut shard = TextLoader::default();
     let read = shard.read(paths, options, interrupt);
-    let mut width = [shard.num_features() as f64];
+    let mut width = [shard.num_features as f64];
     team.max(Collective::at_start("the number of features"), read, &mut width)?;
     let sampled = shard.sample(width[0] as usize, options, interrupt);
     let binning = Arc::new(choose_global_bins(team, sampled, &options.bins, interrupt)?);
@@ -40,8 +40,7 @@ pub fn choose_global_bins(
     interrupt: &Interrupt,
 ) -> Result<Binning> {
     let sample = gather_sample(team, sample)?;
-    let num_features = sample.num_features();
-    let chosen = Binning::choose(sample, num_features, options, interrupt);
+    let chosen = Binning::choose(sample, options, interrupt);
     let binning = team.agree(Collective::at_start("bins"), chosen)?;
     team.same(Collective::at_start("list of thresholds"), binning.fingerprint())?;
     Ok(binning)
@@ -69,9 +68,6 @@ fn gather_sample(team: &WorkerGroup, sample: Result<RowSample>) -> Result<RowSam
     let all = team.gather(Collective::at_start("the rows of a sample"), Ok(own))?;
     let mut sample = RowSample::growing(limit);
     all.iter().try_for_each(|bytes| sample.extend(bytes))?;
-    if sample.num_features() == 0 {
-        return Err(no_features());
-    }
     Ok(sample)
 }
 

@@ -1,10 +1,10 @@
 //! Collectives with checked messages.
 
 use super::Communicator;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use crate::hash;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The number of words that follow the values of a sum: the number of the collective, its purpose,
 /// the number of failed workers, and a checksum.
@@ -103,12 +103,8 @@ impl WorkerGroup {
     /// it is, and on the others as that of a worker.
     pub fn fail_later(&self, outcome: Result<()>) {
         if let Err(error) = outcome {
-            self.pending().get_or_insert(error);
+            lock(&self.0.pending).get_or_insert(error);
         }
-    }
-
-    fn pending(&self) -> MutexGuard<'_, Option<Error>> {
-        self.0.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All-reduce: replaces each value by the sum over all workers, modulo 2^64.
@@ -198,10 +194,8 @@ impl WorkerGroup {
 
     /// Returns the worker's own result if all workers have one, and an error otherwise.
     pub fn agree<T>(&self, call: Collective, own: Result<T>) -> Result<T> {
-        let (value, outcome) = match own {
-            Ok(value) => (Some(value), Ok(())),
-            Err(error) => (None, Err(error)),
-        };
+        let mut value = None;
+        let outcome = own.map(|own| value = Some(own));
         self.sum(call, outcome, &mut [])?;
         value.ok_or_else(|| Error::internal("a failure that nobody has heard of"))
     }
@@ -216,7 +210,7 @@ impl WorkerGroup {
 
     /// The outcome of this worker's steps since the last collective.
     fn outcome<T>(&self, own: Result<T>) -> Result<T> {
-        self.pending().take().map_or(own, Err)
+        lock(&self.0.pending).take().map_or(own, Err)
     }
 
     /// Begins a collective with a message of this many bytes; `None` without other workers.

@@ -1,6 +1,6 @@
 //! Evaluates metrics over all queries in parallel. Metrics with the same tie rule share one sort a query.
 
-use crate::error::{Error, Result, room_for};
+use crate::error::{Error, Result, check_length, room_for};
 use crate::interrupt::Interrupt;
 use crate::metric::gains::LabelFacts;
 use crate::metric::prepared::{MetricScratch, PreparedMetric};
@@ -126,20 +126,8 @@ pub(crate) fn place_in_query(error: Error, query_of: impl Fn(usize) -> usize) ->
 }
 
 fn check_lengths(scores: &[f64], labels: &[f32], queries: &Queries) -> Result<()> {
-    let expected = queries.num_docs();
-    for (name, got) in [("score", scores.len()), ("label", labels.len())] {
-        if got != expected {
-            return Err(wrong_length(name, got, expected));
-        }
-    }
-    Ok(())
-}
-
-/// The error for an array with another length than the number of docs.
-pub(crate) fn wrong_length(name: &str, got: usize, expected: usize) -> Error {
-    Error::data("length", format!("{name} has the wrong length"))
-        .got(got)
-        .expected(format!("{expected}, the number of docs"))
+    check_length("score", scores.len(), queries.num_docs(), "docs")?;
+    check_length("label", labels.len(), queries.num_docs(), "docs")
 }
 
 /// The error for a score that is NaN.

@@ -1,7 +1,8 @@
 //! The weighted mean of a metric over queries, with the number of skipped queries.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exact_sum::{ExactSum, WORDS};
+use crate::queries::check_query_weights;
 
 /// A weighted mean over the queries that have a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,7 +23,7 @@ impl Mean {
         let largest = match weights {
             None => 1.0,
             Some(weights) => {
-                check_weights(weights, values.len())?;
+                check_query_weights(weights, values.len())?;
                 largest(weights)
             }
         };
@@ -70,7 +71,7 @@ pub(super) fn sorted_by_content(
     let mut pairs: Vec<(f64, f64)> = match weights {
         None => values.iter().map(|&value| (value, 1.0)).collect(),
         Some(weights) => {
-            check_weights(weights, values.len())?;
+            check_query_weights(weights, values.len())?;
             let largest = largest(weights);
             values.iter().zip(weights).map(|(&value, &w)| (value, w / largest)).collect()
         }
@@ -88,23 +89,4 @@ pub(super) fn mean_of(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
         total += weight;
     }
     sum / total
-}
-
-/// Checks query weights: one a query, finite numbers >= 0, not all 0.
-pub(crate) fn check_weights(weights: &[f64], num_queries: usize) -> Result<()> {
-    if weights.len() != num_queries {
-        return Err(Error::data("length", "query_weight has the wrong length")
-            .got(weights.len())
-            .expected(format!("{num_queries}, the number of queries")));
-    }
-    let refused = |w: &f64| !(w.is_finite() && *w >= 0.0);
-    if let Some(query) = weights.iter().position(refused) {
-        return Err(Error::data("weight", format!("query_weight[{query}] = {}", weights[query]))
-            .query(query)
-            .expected("a finite number >= 0"));
-    }
-    if weights.iter().all(|&w| w == 0.0) {
-        return Err(Error::data("weight", "all of query_weight are 0"));
-    }
-    Ok(())
 }

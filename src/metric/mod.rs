@@ -50,9 +50,9 @@ pub use registry::{Measure, Rbp};
 pub use swap_delta::SwapDelta;
 
 pub(crate) use definition::{LabelUse, MetricDefinition, Normaliser, PairWeights};
-pub(crate) use evaluate::{place_in_query, wrong_length};
+pub(crate) use evaluate::place_in_query;
 pub(crate) use gains::LabelFacts;
-pub(crate) use mean::{check_weights, largest};
+pub(crate) use mean::largest;
 pub(crate) use name::pick;
 pub(crate) use pair_weights::{PairColumns, RankLimits, RankedGains};
 pub(crate) use prepared::{MetricScratch, PreparedMetric};

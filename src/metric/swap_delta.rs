@@ -8,12 +8,12 @@
 //! answers from it. Tables are reused: a warm `prepare` does not allocate. Loops over many pairs go
 //! through [`SwapDelta::fill`], which calls the metric once a row of pairs.
 
-use super::evaluate::{nan_score, wrong_length};
+use super::evaluate::nan_score;
 use super::gains::LabelFacts;
 use super::prepared::{MetricScratch, PreparedMetric};
 use super::ranking::Ranking;
 use super::{Metric, Ties};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_length};
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -94,9 +94,7 @@ impl SwapDelta {
     /// Makes the deltas of one query ready; labels must be among those checked at construction.
     pub fn prepare(&mut self, scores: &[f64], labels: &[f32]) -> Result<()> {
         (self.num_docs, self.empty) = (0, true);
-        if scores.len() != labels.len() {
-            return Err(wrong_length("score", scores.len(), labels.len()));
-        }
+        check_length("score", scores.len(), labels.len(), "docs")?;
         if let Some(row) = scores.iter().position(|score| score.is_nan()) {
             return Err(nan_score(row));
         }

@@ -6,7 +6,7 @@ use super::inputs::{choose_inputs, standardise};
 use super::loss::{NetLoss, NetObjective, check_labels};
 use super::params::{Params, RestartFrom, Restarts, Schedule};
 use crate::data::RawDataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_features};
 use crate::interrupt::Interrupt;
 use crate::metric::Metric;
 use crate::model::mlp::{Activations, Net};
@@ -278,12 +278,8 @@ impl NetLearner {
 /// rows.
 fn check_sets(data: &RawDataset, plan: &NetPlan, interrupt: &Interrupt) -> Result<()> {
     for RawEvaluationSet { name, data: set } in &plan.evaluation_sets {
-        if set.num_features() != data.num_features() {
-            let what = format!("`{name}` has another number of features than the training set");
-            return Err(Error::data("features", what)
-                .got(set.num_features())
-                .expected(data.num_features()));
-        }
+        let what = format!("`{name}` has another number of features than the training set");
+        check_features(&what, set.num_features(), data.num_features())?;
         check_labels(&plan.metrics, set, interrupt)?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 use crate::binning::CellSource;
 use crate::data::{ColumnTable, MissingPolicy, StridedTable, TableColumn};
 use crate::error::Result;
+use crate::schema::{ParamField, ParamValue};
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
     PyUntypedArrayMethods, ToPyArray,
@@ -85,7 +86,9 @@ impl ReadArgs {
     /// Which values are missing.
     pub(super) fn policy(&self) -> Result<MissingPolicy> {
         let missing = self.missing.filter(|missing| !missing.is_nan());
-        Ok(MissingPolicy { missing, infinite: self.infinite.parse()? })
+        let infinite = ParamField { name: "infinite", range: None };
+        let infinite = infinite.read(&ParamValue::Text(self.infinite.clone()))?;
+        Ok(MissingPolicy { missing, infinite })
     }
 }
 

@@ -5,7 +5,7 @@ use super::dataset::{PyBinning, PyDataset, QueryArg};
 use super::gil::{attached, detached, detached_inline};
 use super::metrics::MetricArgs;
 use super::params::parsed;
-use super::scoring::{RawTable, RowContrast};
+use super::scoring::{ROWS_OF_TASK, RawTable, RowTask};
 use super::stack::{NormalisationArg, StackArgs};
 use crate::Interrupt;
 use crate::boosting::{
@@ -33,7 +33,7 @@ pub(super) struct PyBooster {
 
 /// Up to so many rows times splits are scored without releasing the GIL.
 const MAX_ATTACHED_SPLITS: usize = 200_000;
-/// Fewer documents than this are scored by query on the calling thread.
+/// Up to so many documents are scored by query on the calling thread.
 const MAX_INLINE_DOCS: usize = 512;
 
 impl PyBooster {
@@ -121,7 +121,7 @@ impl PyBooster {
         let raw = RawTable::of(&block, &reading)?;
         let (values, width) = detached(reading.num_threads, |interrupt| {
             let scorer = self.inner.class_scorer()?;
-            Ok((raw.work(&scorer, None, interrupt)?, scorer.classes().len()))
+            Ok((raw.work(RowTask::Classes(&scorer), None, interrupt)?, scorer.classes().len()))
         })?;
         Ok(NewMatrix(values, [raw.num_rows(), width]))
     }
@@ -200,32 +200,23 @@ impl PyBooster {
         Self::of(self.inner.slice(0..num_trees))
     }
 
-    /// The score of each row.
-    fn score(&self, block: TableArg<'_>, reading: ReadArgs) -> PyResult<NewArray<f64>> {
-        let raw = RawTable::of(&block, &reading)?;
-        let score = |interrupt: &Interrupt| raw.work(self.scorer(), None, interrupt);
-        let splits = raw.num_rows().saturating_mul(self.num_splits.max(100));
-        Ok(NewArray(if splits <= MAX_ATTACHED_SPLITS {
-            attached(|| score(&Interrupt::new()))?
-        } else if raw.is_one_task() && self.scorer().is_short(raw.num_rows()) {
-            detached_inline(|| score(&Interrupt::new()))?
-        } else {
-            detached(reading.num_threads, score)?
-        }))
-    }
-
-    /// The score of each row of queries.
-    fn score_queries(
+    /// The score of each row, or of each row of queries.
+    #[pyo3(signature = (block, reading, queries=None))]
+    fn score(
         &self,
         block: TableArg<'_>,
         reading: ReadArgs,
-        queries: QueryArg,
+        queries: Option<QueryArg>,
     ) -> PyResult<NewArray<f64>> {
         let raw = RawTable::of(&block, &reading)?;
-        let grouping = queries.grouping(raw.num_rows())?;
-        let score = |interrupt: &Interrupt| raw.work(self.scorer(), Some(&grouping), interrupt);
-        let is_short = raw.num_rows() < MAX_INLINE_DOCS && self.scorer().is_short(raw.num_rows());
-        Ok(NewArray(if is_short {
+        let grouping = raw.grouping(queries)?;
+        let task = RowTask::Score(self.scorer());
+        let score = |interrupt: &Interrupt| raw.work(task, grouping.as_ref(), interrupt);
+        let splits = raw.num_rows().saturating_mul(self.num_splits.max(100));
+        let most = if grouping.is_some() { MAX_INLINE_DOCS } else { ROWS_OF_TASK };
+        Ok(NewArray(if grouping.is_none() && splits <= MAX_ATTACHED_SPLITS {
+            attached(|| score(&Interrupt::new()))?
+        } else if raw.num_rows() <= most && self.scorer().is_short(raw.num_rows()) {
             detached_inline(|| score(&Interrupt::new()))?
         } else {
             detached(reading.num_threads, score)?
@@ -233,7 +224,7 @@ impl PyBooster {
     }
 
     /// The contribution of each feature to the score of each row; the last column is the base value.
-    #[pyo3(signature = (block, reading, queries))]
+    #[pyo3(signature = (block, reading, queries=None))]
     fn explain(
         &self,
         block: TableArg<'_>,
@@ -241,9 +232,9 @@ impl PyBooster {
         queries: Option<QueryArg>,
     ) -> PyResult<NewMatrix<f64>> {
         let raw = RawTable::of(&block, &reading)?;
-        let grouping = queries.map(|queries| queries.grouping(raw.num_rows())).transpose()?;
+        let grouping = raw.grouping(queries)?;
         let values = detached(reading.num_threads, |interrupt| {
-            raw.work(self.explainer()?, grouping.as_ref(), interrupt)
+            raw.work(RowTask::Explain(self.explainer()?), grouping.as_ref(), interrupt)
         })?;
         Ok(NewMatrix(values, [raw.num_rows(), self.inner.num_features() + 1]))
     }
@@ -252,35 +243,27 @@ impl PyBooster {
     fn contrast(&self, block: TableArg<'_>, reading: ReadArgs) -> PyResult<NewArray<f64>> {
         let raw = RawTable::of(&block, &reading)?;
         let mut values = detached(Some(1), |interrupt| {
-            raw.work(&RowContrast(self.explainer()?), None, interrupt)
+            raw.work(RowTask::Contrast(self.explainer()?), None, interrupt)
         })?;
         values.truncate(self.inner.num_raw_features());
         Ok(NewArray(values))
     }
 
-    /// The score of each of the caller's rows of a dataset.
+    /// The score of each of the caller's rows of a dataset, whose base scores may be the scores of the
+    /// model `base`.
     fn score_dataset(
         &self,
         dataset: &PyDataset,
+        base: Option<PyRef<'_, Self>>,
         num_threads: Option<usize>,
     ) -> PyResult<NewArray<f64>> {
-        let dataset = &*dataset.inner;
+        let (dataset, base) = (&*dataset.inner, base.map(|base| base.inner.clone()));
         let scores = detached(num_threads, |interrupt| {
-            Ok(dataset.by_row(&score_dataset(&self.inner, dataset, interrupt)?))
-        });
-        scores.map(NewArray)
-    }
-
-    /// The same for a dataset whose base scores are the scores of the model `base`.
-    fn score_above(
-        &self,
-        base: &Self,
-        dataset: &PyDataset,
-        num_threads: Option<usize>,
-    ) -> PyResult<NewArray<f64>> {
-        let dataset = &*dataset.inner;
-        let scores = detached(num_threads, |interrupt| {
-            Ok(dataset.by_row(&score_above(&self.inner, &base.inner, dataset, interrupt)?))
+            let scores = match &base {
+                Some(base) => score_above(&self.inner, base, dataset, interrupt)?,
+                None => score_dataset(&self.inner, dataset, interrupt)?,
+            };
+            Ok(dataset.by_row(&scores))
         });
         scores.map(NewArray)
     }

@@ -7,14 +7,14 @@
 
 use crate::boosting::CustomMetric;
 use crate::data;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use crate::objective::{GradientCall, Objective};
 use crate::{Gradient, Interrupt};
 use numpy::{PyReadonlyArray1, ToPyArray};
 use pyo3::prelude::*;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The exception of a function, until it is raised again.
 #[derive(Debug, Clone, Default)]
@@ -23,11 +23,11 @@ pub(super) struct Raised(Arc<Mutex<Option<PyErr>>>);
 impl Raised {
     /// The exception of a function if there is one, else the error of the core.
     pub(super) fn or(&self, error: PyErr) -> PyErr {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or(error)
+        lock(&self.0).take().unwrap_or(error)
     }
 
     fn keep(&self, error: PyErr) -> Error {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        *lock(&self.0) = Some(error);
         Error::interrupted()
     }
 }

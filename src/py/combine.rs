@@ -8,7 +8,7 @@ use crate::combine::{
     self, AlphaRange, Combination, CoordinateOptions, CurveStep, JudgedQueries, MergeOrder,
     SearchDirections, Sweep, SweepOptions, TieBreak,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_length};
 use crate::interrupt::Interrupt;
 use crate::queries::Grouping;
 use pyo3::prelude::*;
@@ -50,28 +50,25 @@ struct RankerData {
 impl RankerArgs {
     fn data(self) -> Result<RankerData> {
         let grouping = self.queries.grouping(self.labels.0.len())?;
-        let query_weight = self.query_weight.map(|weight| weight.0);
-        let labels = grouping.gather(&self.labels.0);
-        let mut data = RankerData { scores: Vec::new(), labels, grouping, query_weight };
-        for (number, scores) in self.scores.iter().enumerate() {
-            let scores = data.gathered(&format!("scores[{number}]"), scores)?;
-            data.scores.push(scores);
-        }
-        Ok(data)
+        let gathered = |(number, scores): (usize, &ArrayArg<f64>)| {
+            in_queries(&grouping, &format!("scores[{number}]"), scores)
+        };
+        Ok(RankerData {
+            scores: self.scores.iter().enumerate().map(gathered).collect::<Result<_>>()?,
+            labels: grouping.gather(&self.labels.0),
+            query_weight: self.query_weight.map(|weight| weight.0),
+            grouping,
+        })
     }
 }
 
-impl RankerData {
-    /// Scores in the order of queries.
-    fn gathered(&self, name: &str, ArrayArg(scores): &ArrayArg<f64>) -> Result<Vec<f64>> {
-        if scores.len() == self.labels.len() {
-            return Ok(self.grouping.gather(scores));
-        }
-        Err(Error::data("length", format!("{name} has the wrong length"))
-            .got(scores.len())
-            .expected(format!("{}, the number of rows", self.labels.len())))
-    }
+/// Scores in the order of queries.
+fn in_queries(grouping: &Grouping, name: &str, scores: &ArrayArg<f64>) -> Result<Vec<f64>> {
+    check_length(name, scores.0.len(), grouping.rows.len(), "rows")?;
+    Ok(grouping.gather(&scores.0))
+}
 
+impl RankerData {
     fn scores(&self) -> Vec<&[f64]> {
         self.scores.iter().map(Vec::as_slice).collect()
     }
@@ -179,7 +176,7 @@ pub(super) fn untied(
     seed: u64,
 ) -> PyResult<Vec<NewArray<f64>>> {
     let data = rankers.data()?;
-    let by = by.map(|by| data.gathered("tie_break", &by)).transpose()?;
+    let by = by.map(|by| in_queries(&data.grouping, "tie_break", &by)).transpose()?;
     let shifted = detached(None, |_| {
         let tie_break = by.as_deref().map_or(TieBreak::Jitter(seed), TieBreak::Score);
         combine::break_ties(&data.scores(), &data.judged(), tie_break)

@@ -3,18 +3,18 @@
 use super::arrays::{ArrayArg, NewArray, ReadArgs, TableArg};
 use super::comm::{PyTeam, team_of};
 use super::gil::{detached, detached_watching};
-use super::text_files::owned;
+use super::text_files::{LetorArgs, owned};
 use crate::binning::{self, BinOptions, RowSample};
 use crate::data::letor::LetorOptions;
 use crate::data::{self, LoadOptions, MissingPolicy, RowData};
 use crate::distributed;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use crate::objective::Augment;
 use crate::{Grouping, Queries};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Labels, queries and weights: the attributes of a Python object.
 #[derive(FromPyObject)]
@@ -45,35 +45,33 @@ impl RowArgs {
 /// The names of the categories of features, where they have names.
 type CategoryNames = BTreeMap<u32, Vec<String>>;
 
-/// Bins that exist, or how to choose them: `max_bins`, `sample_rows`, whether ranks within queries are
-/// features too, the features that hold categories, and what those are called.
+/// How bins are chosen: `max_bins`, `sample_rows`, whether ranks within queries are features too, the
+/// features that hold categories, and what those are called.
 #[derive(FromPyObject)]
-pub(super) enum BinsArg<'py> {
-    Like(PyRef<'py, PyBinning>),
-    Choose(usize, usize, bool, Vec<u32>, CategoryNames),
-}
+pub(super) struct BinArgs(usize, usize, bool, Vec<u32>, CategoryNames);
 
-impl BinsArg<'_> {
-    /// Bins that exist; else how to choose them, and whether ranks within queries are features too.
-    fn source(self) -> (Option<Arc<binning::Binning>>, BinOptions, bool) {
-        match self {
-            Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default(), false),
-            Self::Choose(max_bins, sample_rows, query_ranks, categorical, category_names) => {
-                let options = BinOptions { max_bins, sample_rows, categorical, category_names };
-                (None, options, query_ranks)
-            }
-        }
+impl BinArgs {
+    fn options(self) -> BinOptions {
+        let Self(max_bins, sample_rows, query_ranks, categorical, category_names) = self;
+        BinOptions { max_bins, sample_rows, categorical, category_names, query_ranks }
     }
 }
 
-/// How LETOR text is read: the attributes of a Python object.
+/// Bins that exist, or how to choose them.
 #[derive(FromPyObject)]
-pub(super) struct LetorTextArgs {
-    max_features: u32,
-    zero_based: bool,
-    buffer_bytes: usize,
-    /// Called with the number of bytes parsed so far.
-    progress: Option<Py<PyAny>>,
+pub(super) enum BinsArg<'py> {
+    Like(PyRef<'py, PyBinning>),
+    Choose(BinArgs),
+}
+
+impl BinsArg<'_> {
+    /// Bins that exist; else how to choose them.
+    fn source(self) -> (Option<Arc<binning::Binning>>, BinOptions) {
+        match self {
+            Self::Like(binning) => (Some(binning.inner.clone()), BinOptions::default()),
+            Self::Choose(args) => (None, args.options()),
+        }
+    }
 }
 
 /// The first pass: sees all rows and chooses the bins.
@@ -87,24 +85,17 @@ pub(super) struct PySampler {
 #[pymethods]
 impl PySampler {
     #[new]
-    fn new(
-        num_features: usize,
-        bins: (usize, usize),
-        categories: (Vec<u32>, CategoryNames),
-        reading: ReadArgs,
-    ) -> PyResult<Self> {
-        let ((max_bins, sample_rows), (categorical, category_names)) = (bins, categories);
-        let options = BinOptions { max_bins, sample_rows, categorical, category_names };
+    fn new(num_features: usize, bins: BinArgs, reading: ReadArgs) -> PyResult<Self> {
+        let options = bins.options();
         options.check()?;
-        let sample = Mutex::new(Some(RowSample::new(sample_rows, num_features)));
+        let sample = Mutex::new(Some(RowSample::new(options.sample_rows, num_features)));
         Ok(Self { sample, options, reading })
     }
 
     fn push(&self, block: TableArg<'_>) -> PyResult<()> {
         let cells = block.cells(self.reading.policy()?)?;
         detached(self.reading.num_threads, |interrupt| {
-            let mut sample = lock(&self.sample);
-            sample.as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
+            lock(&self.sample).as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
         })
     }
 
@@ -194,8 +185,7 @@ impl PyDatasetBuilder {
     fn push(&self, block: TableArg<'_>) -> PyResult<()> {
         let cells = block.cells(self.reading.policy()?)?;
         detached(self.reading.num_threads, |interrupt| {
-            let mut builder = lock(&self.builder);
-            builder.as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
+            lock(&self.builder).as_mut().ok_or_else(used_up)?.push(&*cells, interrupt)
         })
     }
 
@@ -250,10 +240,9 @@ impl PyDataset {
         reading: ReadArgs,
     ) -> PyResult<Self> {
         let (cells, rows) = (block.cells(reading.policy()?)?, rows.data()?);
-        let (like, options, query_ranks) = bins.source();
+        let (like, options) = bins.source();
         let inner = detached(reading.num_threads, |interrupt| match like {
             Some(binning) => data::Dataset::like(&*cells, rows, binning, interrupt),
-            None if query_ranks => data::Dataset::with_ranks(&*cells, rows, &options, interrupt),
             None => data::Dataset::new(&*cells, rows, &options, interrupt),
         })?;
         Ok(Self { inner: Arc::new(inner) })
@@ -271,19 +260,18 @@ impl PyDataset {
     #[pyo3(signature = (paths, text, bins, reading, team=None))]
     fn from_letor(
         paths: Vec<PathBuf>,
-        text: LetorTextArgs,
+        text: LetorArgs,
         bins: BinsArg<'_>,
         reading: ReadArgs,
         team: Option<&Bound<'_, PyTeam>>,
     ) -> PyResult<(Self, Vec<String>)> {
         let MissingPolicy { missing, infinite } = reading.policy()?;
-        let (like, bins, query_ranks) = bins.source();
-        let LetorTextArgs { max_features, zero_based, buffer_bytes, progress } = text;
-        let letor = LetorOptions { max_features, zero_based, infinite };
-        let options = LoadOptions { bins, letor, missing, query_ranks, ..LoadOptions::default() };
-        let options = LoadOptions { buffer_bytes, ..options };
+        let (like, bins) = bins.source();
+        let (letor, buffer_bytes) =
+            (LetorOptions { infinite, ..text.options() }, text.buffer_bytes);
+        let options = LoadOptions { bins, letor, missing, buffer_bytes, ..LoadOptions::default() };
         let count = options.progress.clone();
-        let watch = |py: Python<'_>| match &progress {
+        let watch = |py: Python<'_>| match &text.progress {
             Some(callback) => callback.call1(py, (count.done(),)).map(|_| ()),
             None => Ok(()),
         };
@@ -388,10 +376,6 @@ impl PyDataset {
         }
         by_query
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn used_up() -> Error {

@@ -124,40 +124,27 @@ pub(super) fn bootstrap(
     Ok((interval.low, interval.high))
 }
 
-/// Student's t, the degrees of freedom and the two-sided p-value of paired differences.
-#[pyfunction]
-pub(super) fn t_test(
-    differences: ArrayArg<f64>,
-    num_threads: Option<usize>,
-) -> PyResult<(f64, usize, f64)> {
-    let zeros = zeros_like(&differences);
-    let test = detached(num_threads, |_| significance::t_test(&differences.0, &zeros))?;
-    Ok((test.t, test.degrees, test.p_value))
-}
+/// The p-values and whether the second is exact; how many differences are above, at and below 0.
+type TestFacts = ((f64, f64, bool), (usize, usize, usize));
 
-/// The two-sided p-value of paired differences under random signs, and whether it is exact.
+/// The two-sided p-values of paired differences by Student's t and under random signs, and the tally of
+/// their signs; `tested` are the differences times their weights.
 #[pyfunction]
-pub(super) fn randomisation_test(
+pub(super) fn significance_tests(
     differences: ArrayArg<f64>,
+    tested: ArrayArg<f64>,
     drawing: ResamplingArgs,
-) -> PyResult<(f64, bool)> {
-    let zeros = zeros_like(&differences);
-    let test = detached(drawing.num_threads, |interrupt| {
+) -> PyResult<TestFacts> {
+    let (differences, tested) = (differences.0, tested.0);
+    let zeros = vec![0.0; tested.len()];
+    detached(drawing.num_threads, |interrupt| {
+        let t = significance::t_test(&tested, &zeros)?;
         let resampling = drawing.resampling();
-        significance::randomisation_test(&differences.0, &zeros, resampling, interrupt)
-    })?;
-    Ok((test.p_value, test.exact))
-}
-
-/// How many differences are above, at and below 0.
-#[pyfunction]
-pub(super) fn tally(
-    differences: ArrayArg<f64>,
-    num_threads: Option<usize>,
-) -> PyResult<(usize, usize, usize)> {
-    let zeros = zeros_like(&differences);
-    let tally = detached(num_threads, |_| significance::tally(&differences.0, &zeros))?;
-    Ok((tally.wins, tally.ties, tally.losses))
+        let signs = significance::randomisation_test(&tested, &zeros, resampling, interrupt)?;
+        let tally = significance::tally(&differences, &zeros)?;
+        let tally = (tally.wins, tally.ties, tally.losses);
+        Ok(((t.p_value, signs.p_value, signs.exact), tally))
+    })
 }
 
 /// The names that a metric's name can begin with.
@@ -172,9 +159,4 @@ pub(super) fn objectives() -> Vec<(&'static str, &'static str, Vec<&'static str>
     let row =
         |kind: ObjectiveKind| (kind.user_name(), kind.estimator(), kind.other_names().to_vec());
     ObjectiveKind::ALL.into_iter().map(row).collect()
-}
-
-/// The baseline of differences, which are given as such because they may be weighted.
-fn zeros_like(differences: &ArrayArg<f64>) -> Vec<f64> {
-    vec![0.0; differences.0.len()]
 }

@@ -14,12 +14,12 @@ mod combine;
 mod comm;
 mod dataset;
 mod errors;
-mod features;
 mod gil;
 mod metrics;
 mod neural;
 mod params;
 mod pool;
+mod raw_plan;
 mod rounds;
 mod scoring;
 mod stack;
@@ -39,9 +39,7 @@ mod _rustrank {
         comm::PyTeam,
         dataset::{PyBinning, PyDataset, PyDatasetBuilder, PySampler},
         gil::num_threads,
-        metrics::{
-            bootstrap, evaluate, mean, measures, objectives, randomisation_test, t_test, tally,
-        },
+        metrics::{bootstrap, evaluate, mean, measures, objectives, significance_tests},
         neural::{PyRawDataset, net_weights, with_net_weights},
         params::{checked, schema},
         rounds::PyTrainer,

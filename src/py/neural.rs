@@ -1,20 +1,14 @@
-//! Nets for Python: raw datasets, the plan of a training, and weights.
+//! Nets for Python: raw datasets and weights.
 
 use super::arrays::{ArrayArg, NewArray, ReadArgs, TableArg};
 use super::booster::PyBooster;
 use super::dataset::RowArgs;
 use super::gil::detached;
-use super::trainer::Preferences;
-use crate::Metric;
 use crate::data;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use crate::model::{Component, Mlp, Model, Part};
-use crate::neural::{NetLoss, NetPlan, Restarts};
-use crate::rounds::{EarlyStopping, RawEvaluationSet};
-use crate::settings::{LabelOptions, NetTrainOptions};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// Documents with raw values, until a trainer takes them.
 #[pyclass(frozen, name = "RawDataset")]
@@ -36,58 +30,7 @@ impl PyRawDataset {
 
 impl PyRawDataset {
     pub(super) fn take(&self) -> Result<data::RawDataset> {
-        let taken = self.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
-        taken.ok_or_else(|| Error::internal("a set of values was used twice"))
-    }
-}
-
-/// What is evaluated after each round: sets, metrics, and after how many rounds without a new best
-/// value training ends.
-pub(super) type EvaluationPlan = (Vec<RawEvaluationSet>, Vec<Metric>, Option<EarlyStopping>);
-
-/// Takes the data of evaluation sets; without any, nothing is evaluated.
-pub(super) fn evaluation_plan(
-    sets: &[(String, Py<PyRawDataset>)],
-    metrics: &[String],
-    labels: &LabelOptions,
-    patience: Option<usize>,
-) -> Result<EvaluationPlan> {
-    let taken = |(name, set): &(String, Py<PyRawDataset>)| {
-        Ok(RawEvaluationSet { name: name.clone(), data: set.get().take()? })
-    };
-    let taken = sets.iter().map(taken).collect::<Result<Vec<_>>>()?;
-    if taken.is_empty() {
-        return Ok((taken, Vec::new(), None));
-    }
-    let metrics = metrics.iter().map(|name| labels.metric(name)).collect::<Result<_>>()?;
-    let patience = patience.map(|rounds| EarlyStopping { rounds, set: 0, metric: 0 });
-    Ok((taken, metrics, patience))
-}
-
-/// Everything but the data: the attributes of a Python object.
-#[derive(FromPyObject)]
-pub(super) struct NetPlanArgs<'py> {
-    pub(super) params: Bound<'py, PyDict>,
-    preferences: Option<Preferences>,
-    valid: Vec<(String, Py<PyRawDataset>)>,
-    metrics: Vec<String>,
-}
-
-impl NetPlanArgs<'_> {
-    /// The plan as the core takes it.
-    pub(super) fn plan(&self, options: NetTrainOptions) -> Result<NetPlan> {
-        let NetTrainOptions { net: params, run, loss, labels } = options;
-        let loss = if let Some(preferences) = &self.preferences {
-            NetLoss::of_preferences(preferences.listed(), loss.sigma)
-        } else {
-            let first = self.metrics.first().map(String::as_str);
-            NetLoss::new(loss.options(&labels, first, params.seed)?)?
-        };
-        let (evaluation_sets, metrics, patience) =
-            evaluation_plan(&self.valid, &self.metrics, &labels, run.patience)?;
-        let restarts =
-            Restarts { most: run.restarts, factor: run.restart_factor, from: run.restart_from };
-        Ok(NetPlan { params, loss, evaluation_sets, metrics, patience, restarts })
+        lock(&self.inner).take().ok_or_else(|| Error::internal("a set of values was used twice"))
     }
 }
 

@@ -7,9 +7,9 @@
 //!
 //! A process keeps few pools: the least recently used of the idle ones is dropped.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, lock};
 use rayon::ThreadPool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The pools, the most recently used last.
 static POOLS: Mutex<Vec<CachedPool>> = Mutex::new(Vec::new());
@@ -33,7 +33,7 @@ pub(super) fn get(num_threads: Option<usize>) -> Result<Arc<ThreadPool>> {
             .got(num_threads)
             .expected(format!("1 to {MAX_THREADS}, or None for all cores")));
     }
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pools = lock(&POOLS);
     let process = std::process::id();
     let known = pools.iter().position(|k| (k.process, k.num_threads) == (process, num_threads));
     let kept = match known {

@@ -4,10 +4,10 @@ use super::booster::PyBooster;
 use super::callables::Raised;
 use super::comm::{PyTeam, team_of};
 use super::dataset::PyDataset;
-use super::features::FeaturePlanArgs;
 use super::gil::detached;
-use super::neural::{NetPlanArgs, PyRawDataset};
+use super::neural::PyRawDataset;
 use super::params::parsed;
+use super::raw_plan::RawPlanArgs;
 use super::trainer::Planned;
 use crate::boosting::{BoostingTrainer, LambdaBoostTrainer};
 use crate::distributed::DistributedTraining;
@@ -71,9 +71,9 @@ impl PyTrainer {
 
     /// A training of `LambdaBoost`.
     #[staticmethod]
-    fn features(dataset: &PyRawDataset, planned: FeaturePlanArgs<'_>) -> PyResult<Self> {
+    fn features(dataset: &PyRawDataset, planned: RawPlanArgs<'_>) -> PyResult<Self> {
         let options: FeatureTrainOptions = parsed(&planned.params)?;
-        let (plan, data) = (planned.plan(&options)?, dataset.take()?);
+        let (plan, data) = (planned.features(&options)?, dataset.take()?);
         let num_threads = options.rounds.num_threads;
         let made =
             detached(num_threads, |interrupt| LambdaBoostTrainer::new(data, plan, interrupt));
@@ -82,10 +82,10 @@ impl PyTrainer {
 
     /// A training of a net.
     #[staticmethod]
-    fn net(dataset: &PyRawDataset, planned: NetPlanArgs<'_>) -> PyResult<Self> {
+    fn net(dataset: &PyRawDataset, planned: RawPlanArgs<'_>) -> PyResult<Self> {
         let options: NetTrainOptions = parsed(&planned.params)?;
         let num_threads = options.run.num_threads;
-        let (plan, data) = (planned.plan(options)?, dataset.take()?);
+        let (plan, data) = (planned.net(options)?, dataset.take()?);
         let made = detached(num_threads, |interrupt| NetTrainer::new(data, plan, interrupt));
         Ok(Self::of(Training::Net(Box::new(made?)), num_threads))
     }

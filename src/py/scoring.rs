@@ -4,10 +4,11 @@
 //! copied some rows at a time, in its own precision.
 
 use super::arrays::{ColumnArg, ReadArgs, TableArg};
+use super::dataset::QueryArg;
 use crate::Grouping;
 use crate::Interrupt;
 use crate::data::{FeatureValue, Infinite, MissingPolicy, TableColumn, refuse_infinite};
-use crate::error::{Error, Result};
+use crate::error::{Result, check_features};
 use crate::model::{ClassScorer, Explainer, Scorer, Value};
 use numpy::Element;
 use numpy::ndarray::ArrayView2;
@@ -16,8 +17,8 @@ use rayon::prelude::*;
 use std::fmt::Display;
 use std::ops::Range;
 
-/// Rows per task.
-const ROWS: usize = 1 << 12;
+/// Rows per task; a single task runs on the calling thread.
+pub(super) const ROWS_OF_TASK: usize = 1 << 12;
 /// About how many rows of whole queries are copied at a time.
 const GATHERED: usize = 1 << 16;
 
@@ -28,66 +29,51 @@ impl RawValue for f32 {}
 
 impl RawValue for f64 {}
 
-/// Where the queries of rows begin and end, if these are known.
-type Bounds<'a> = Option<&'a [usize]>;
+/// A computation on rows.
+#[derive(Clone, Copy)]
+pub(super) enum RowTask<'a> {
+    /// A score.
+    Score(&'a Scorer),
+    /// The probability of each class.
+    Classes(&'a ClassScorer),
+    /// The contribution of each feature to the score, and the base value.
+    Explain(&'a Explainer),
+    /// The contribution of each feature to the difference of the scores of two rows; it is written to the
+    /// first.
+    Contrast(&'a Explainer),
+}
 
-/// A computation on rows: scores, probabilities or explanations.
-pub(super) trait RowTask: Sync {
+impl RowTask<'_> {
     /// The number of values in a row, and of its results.
-    fn widths(&self) -> (usize, usize);
-    /// The results of rows.
-    fn run<T: RawValue>(&self, rows: &[T], bounds: Bounds<'_>, results: &mut [f64]) -> Result<()>;
-}
-
-impl RowTask for Scorer {
-    fn widths(&self) -> (usize, usize) {
-        (self.num_features(), 1)
-    }
-
-    fn run<T: RawValue>(&self, rows: &[T], bounds: Bounds<'_>, results: &mut [f64]) -> Result<()> {
-        match bounds {
-            Some(bounds) => self.score_queries(rows, bounds, results),
-            None => self.score(rows, results),
+    fn widths(self) -> (usize, usize) {
+        match self {
+            Self::Score(scorer) => (scorer.num_features(), 1),
+            Self::Classes(scorer) => (scorer.num_features(), scorer.classes().len()),
+            Self::Explain(by) => (by.num_raw_features(), by.num_features() + 1),
+            Self::Contrast(by) => (by.num_raw_features(), by.num_raw_features()),
         }
     }
-}
 
-impl RowTask for ClassScorer {
-    fn widths(&self) -> (usize, usize) {
-        (self.num_features(), self.classes().len())
-    }
-
-    fn run<T: RawValue>(&self, rows: &[T], _: Option<&[usize]>, results: &mut [f64]) -> Result<()> {
-        self.probabilities(rows, results)
-    }
-}
-
-impl RowTask for Explainer {
-    fn widths(&self) -> (usize, usize) {
-        (self.num_raw_features(), self.num_features() + 1)
-    }
-
-    fn run<T: RawValue>(&self, rows: &[T], bounds: Bounds<'_>, results: &mut [f64]) -> Result<()> {
-        match bounds {
-            Some(bounds) => self.explain_queries(rows, bounds, results),
-            None => self.explain(rows, results),
+    /// The results of rows; `bounds` are where queries begin and end, if that is known.
+    fn run<T: RawValue>(
+        self,
+        rows: &[T],
+        bounds: Option<&[usize]>,
+        results: &mut [f64],
+    ) -> Result<()> {
+        match (self, bounds) {
+            (Self::Score(scorer), Some(bounds)) => scorer.score_queries(rows, bounds, results),
+            (Self::Score(scorer), None) => scorer.score(rows, results),
+            (Self::Classes(scorer), _) => scorer.probabilities(rows, results),
+            (Self::Explain(by), Some(bounds)) => by.explain_queries(rows, bounds, results),
+            (Self::Explain(by), None) => by.explain(rows, results),
+            (Self::Contrast(by), _) => {
+                let width = by.num_raw_features();
+                let (above, below) = rows.split_at(rows.len().min(width));
+                results[..width].copy_from_slice(&by.contrast(above, below)?);
+                Ok(())
+            }
         }
-    }
-}
-
-/// Explains the difference of the scores of two rows; the result is written to the first.
-pub(super) struct RowContrast<'a>(pub(super) &'a Explainer);
-
-impl RowTask for RowContrast<'_> {
-    fn widths(&self) -> (usize, usize) {
-        (self.0.num_raw_features(), self.0.num_raw_features())
-    }
-
-    fn run<T: RawValue>(&self, rows: &[T], _: Option<&[usize]>, results: &mut [f64]) -> Result<()> {
-        let width = self.0.num_raw_features();
-        let (above, below) = rows.split_at(rows.len().min(width));
-        results[..width].copy_from_slice(&self.0.contrast(above, below)?);
-        Ok(())
     }
 }
 
@@ -177,16 +163,16 @@ impl<'a> RawTable<'a> {
         }
     }
 
-    /// Whether it takes only one task, which runs on the calling thread.
-    pub(super) fn is_one_task(&self) -> bool {
-        self.num_rows() <= ROWS
+    /// The rows of each query, if there are queries.
+    pub(super) fn grouping(&self, queries: Option<QueryArg>) -> Result<Option<Grouping>> {
+        queries.map(|queries| queries.grouping(self.num_rows())).transpose()
     }
 
     /// The results of each row, on the current rayon pool if there is more than one task; with a
     /// grouping, those of rows of its queries.
     pub(super) fn work(
         &self,
-        task: &impl RowTask,
+        task: RowTask<'_>,
         grouping: Option<&Grouping>,
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
@@ -200,20 +186,17 @@ impl<'a> RawTable<'a> {
 }
 
 /// What is computed of the rows of a table.
-struct RowWork<'a, W> {
-    task: &'a W,
+struct RowWork<'a> {
+    task: RowTask<'a>,
     grouping: Option<&'a Grouping>,
     policy: MissingPolicy,
     interrupt: &'a Interrupt,
 }
 
-impl<W: RowTask> RowWork<'_, W> {
+impl RowWork<'_> {
     fn results<R: RawRows>(&self, table: &R) -> Result<Vec<f64>> {
         let ((_, got), (expected, _)) = (table.shape(), self.task.widths());
-        if got != expected {
-            let what = "the table has another number of features than the model";
-            return Err(Error::data("features", what).got(got).expected(expected));
-        }
+        check_features("the table has another number of features than the model", got, expected)?;
         if let Some(grouping) = self.grouping {
             return self.by_queries(table, grouping);
         }
@@ -275,13 +258,13 @@ impl<W: RowTask> RowWork<'_, W> {
     ) -> Result<Vec<f64>> {
         let ((num_rows, _), (_, width)) = (table.shape(), self.task.widths());
         let mut all = vec![0.0; num_rows * width];
-        if num_rows <= ROWS {
+        if num_rows <= ROWS_OF_TASK {
             run(0..num_rows, &mut all)?;
             return Ok(all);
         }
-        all.par_chunks_mut(ROWS * width).enumerate().try_for_each(|(at, results)| {
+        all.par_chunks_mut(ROWS_OF_TASK * width).enumerate().try_for_each(|(at, results)| {
             self.interrupt.check()?;
-            run(at * ROWS..at * ROWS + results.len() / width, results)
+            run(at * ROWS_OF_TASK..at * ROWS_OF_TASK + results.len() / width, results)
         })?;
         Ok(all)
     }

@@ -28,16 +28,12 @@ impl NormalisationArg {
 }
 
 /// Features derived from scores: the number of a ranker and the name of a statistic each.
-#[derive(FromPyObject)]
-pub(super) struct DerivedArg(Vec<(u32, String)>);
+type DerivedArg = Vec<(u32, String)>;
 
-impl DerivedArg {
-    fn derived(&self) -> Result<Vec<Derived>> {
-        let derived = |(ranker, name): &(u32, String)| {
-            Ok(Derived { ranker: *ranker, statistic: name.parse()? })
-        };
-        self.0.iter().map(derived).collect()
-    }
+fn derived(features: &DerivedArg) -> Result<Vec<Derived>> {
+    let one =
+        |(ranker, name): &(u32, String)| Ok(Derived { ranker: *ranker, statistic: name.parse()? });
+    features.iter().map(one).collect()
 }
 
 /// How a stack combines the scores of its rankers: the attributes of a Python object.
@@ -61,30 +57,28 @@ impl StackArgs<'_> {
         };
         let rankers = models.iter().zip(&self.normalisations).map(ranker);
         let rankers = rankers.collect::<Result<_>>()?;
-        let (derived, outer) = (self.features.derived()?, self.outer.model().clone());
+        let (derived, outer) = (derived(&self.features)?, self.outer.model().clone());
         let stack = Stack::new(raw.num_features(), rankers, derived, self.own, outer)?;
         stacked.add(Component::new(Part::Stack(Box::new(stack))))?;
         Ok(stacked)
     }
 }
 
-/// Normalised scores in the order of queries, and the bounds of the queries.
+/// Normalised scores in the order of queries.
 fn in_queries(
     scores: &[f64],
     grouping: &Grouping,
     normalising: &NormalisationArg,
-) -> Result<(Vec<f64>, Vec<usize>)> {
+) -> Result<Vec<f64>> {
     if scores.len() != grouping.rows.len() {
         let what = "a score is needed for each row";
         return Err(Error::data("scores.length", what)
             .got(scores.len())
             .expected(grouping.rows.len()));
     }
-    let mut bounds = vec![0];
-    bounds.extend(grouping.queries.ranges().map(|docs| docs.end));
     let mut own = grouping.gather(scores);
-    normalising.normalisation()?.apply(&mut own, &bounds)?;
-    Ok((own, bounds))
+    normalising.normalisation()?.apply(&mut own, grouping.queries.offsets())?;
+    Ok(own)
 }
 
 /// Normalised scores.
@@ -96,8 +90,7 @@ pub(super) fn normalised(
 ) -> PyResult<NewArray<f64>> {
     let grouping = queries.grouping(scores.0.len())?;
     let scores = detached(Some(1), |_| {
-        let (own, _) = in_queries(&scores.0, &grouping, &normalising)?;
-        Ok(grouping.scatter(&own))
+        Ok(grouping.scatter(&in_queries(&scores.0, &grouping, &normalising)?))
     })?;
     Ok(NewArray(scores))
 }
@@ -112,15 +105,12 @@ pub(super) fn derive(
 ) -> PyResult<NewMatrix<f32>> {
     let rows = scores.first().map_or(0, |scores| scores.0.len());
     let grouping = queries.grouping(rows)?;
-    let width = features.0.len();
+    let width = features.len();
     let columns = detached(Some(1), |_| {
-        let (mut own, mut bounds) = (Vec::new(), vec![0]);
-        for (scores, normalising) in scores.iter().zip(&normalisations) {
-            let (normalised, of_queries) = in_queries(&scores.0, &grouping, normalising)?;
-            own.push(normalised);
-            bounds = of_queries;
-        }
-        let columns = derived_of(&features.derived()?, &own, &bounds)?;
+        let own = scores.iter().zip(&normalisations);
+        let own = own.map(|(scores, normalising)| in_queries(&scores.0, &grouping, normalising));
+        let own: Vec<_> = own.collect::<Result<_>>()?;
+        let columns = derived_of(&derived(&features)?, &own, grouping.queries.offsets())?;
         let mut by_row = vec![0.0; columns.len()];
         for (&row, cells) in grouping.rows.iter().zip(columns.chunks_exact(width)) {
             by_row[row as usize * width..][..width].copy_from_slice(cells);

@@ -6,8 +6,8 @@ use crate::Queries;
 use crate::data::inspect;
 use crate::data::labels::{self, QueryLabels};
 use crate::data::letor::LetorOptions;
-use crate::data::letor_table;
 use crate::data::line_source::{LineOptions, LineSource};
+use crate::data::load;
 use crate::data::trec::{self, TrecOptions};
 use crate::error::Result;
 use pyo3::prelude::*;
@@ -28,10 +28,13 @@ pub(super) struct LetorArgs {
     max_features: u32,
     zero_based: bool,
     num_threads: Option<usize>,
+    pub(super) buffer_bytes: usize,
+    /// Called with the number of bytes parsed so far.
+    pub(super) progress: Option<Py<PyAny>>,
 }
 
 impl LetorArgs {
-    fn options(&self) -> LetorOptions {
+    pub(super) fn options(&self) -> LetorOptions {
         let Self { max_features, zero_based, .. } = *self;
         LetorOptions { max_features, zero_based, ..LetorOptions::default() }
     }
@@ -53,7 +56,7 @@ pub(super) fn read_labels(path: PathBuf, num_threads: Option<usize>) -> PyResult
 #[pyfunction]
 pub(super) fn read_table(path: PathBuf, looking: LetorArgs) -> PyResult<FileTable> {
     let read = detached(looking.num_threads, |interrupt| {
-        letor_table::read_letor_table(open(&path)?, &looking.options(), interrupt)
+        load::read_letor_table(open(&path)?, looking.options(), interrupt)
     })?;
     let shape = [read.labels.labels.len(), read.num_features];
     let (labels, sizes, ids) = label_facts(read.labels);

@@ -23,7 +23,7 @@ pub(super) struct Planned<'py> {
     limits: Limiting,
     /// The loss, if it is not one of ours.
     function: Option<NamedFunction>,
-    preferences: Option<Preferences>,
+    preferences: Option<Vec<PreferenceArg>>,
     valid: Vec<(String, Py<PyDataset>)>,
     metrics: Vec<MetricArg>,
     patience: Option<PatienceArg>,
@@ -51,14 +51,9 @@ struct NamedFunction {
     function: Py<PyAny>,
 }
 
-/// Pairs of rows: the attributes of a Python object.
+/// A pair of rows: the better one, the worse one, the probability and the weight.
 #[derive(FromPyObject)]
-pub(super) struct Preferences {
-    better: Vec<u32>,
-    worse: Vec<u32>,
-    probability: Vec<f64>,
-    weight: Vec<f64>,
-}
+pub(super) struct PreferenceArg(u32, u32, f64, f64);
 
 /// When to end early: the attributes of a Python object.
 #[derive(FromPyObject)]
@@ -81,16 +76,15 @@ impl MetricArg {
     }
 }
 
-impl Preferences {
-    pub(super) fn listed(&self) -> Vec<Preference> {
-        let rows = self.better.iter().zip(&self.worse);
-        let preference = |((&better, &worse), (&probability, &weight))| Preference {
+impl PreferenceArg {
+    pub(super) fn listed(pairs: &[Self]) -> Vec<Preference> {
+        let preference = |&Self(better, worse, probability, weight)| Preference {
             better,
             worse,
             probability,
             weight,
         };
-        rows.zip(self.probability.iter().zip(&self.weight)).map(preference).collect()
+        pairs.iter().map(preference).collect()
     }
 }
 
@@ -134,7 +128,8 @@ impl Planned<'_> {
         params.grow.limits = self.limits.constraints();
         let loss = match (self.function, self.preferences) {
             (None, Some(preferences)) => {
-                TrainingLoss::of_preferences(&preferences.listed(), dataset, options.loss.sigma)?
+                let preferences = PreferenceArg::listed(&preferences);
+                TrainingLoss::of_preferences(&preferences, dataset, options.loss.sigma)?
             }
             (None, None) => {
                 let loss = options.loss.options(&options.labels, metric, params.grow.seed)?;

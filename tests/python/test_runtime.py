@@ -173,7 +173,13 @@ def _letor_with_progress(pipe: Path, call: Callable[[int], object]) -> _rustrank
     os.mkfifo(pipe)
     feeder = threading.Thread(target=feed, daemon=True)
     feeder.start()
-    text = SimpleNamespace(max_features=10, zero_based=False, buffer_bytes=1 << 30, progress=call)
+    text = SimpleNamespace(
+        max_features=10,
+        zero_based=False,
+        num_threads=None,
+        buffer_bytes=1 << 30,
+        progress=call,
+    )
     reading = SimpleNamespace(missing=None, infinite="error", num_threads=None)
     try:
         chosen: tuple[int, int, bool, list[int], dict[int, list[str]]] = (255, 1000, False, [], {})

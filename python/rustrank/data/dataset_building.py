@@ -205,9 +205,7 @@ def sampled(
     """Choose bins in a pass over at least one table; returns them and a hash of the content."""
     sampler = None
     for table in tables:
-        sampler = sampler or _rustrank.Sampler(
-            table.num_features, options[:2], options[3:], reading
-        )
+        sampler = sampler or _rustrank.Sampler(table.num_features, options, reading)
         for block in table.blocks():
             sampler.push(block)
     assert sampler is not None  # noqa: S101 - a source without batches is an error before

@@ -196,7 +196,7 @@ def _read_shards(
     # Without shards, the columns are those of the first file.
     parquet = ParquetFiles(files or shards.paths([0]), roles, None, _ROWS)
     assert isinstance(bins, tuple)  # noqa: S101 - without `like`
-    sampler = _rustrank.Sampler(len(parquet.features), bins[:2], bins[3:], reading)
+    sampler = _rustrank.Sampler(len(parquet.features), bins, reading)
     for _, table in Batches(parquet).read() if files else ():
         for block in table.blocks():
             sampler.push(block)

@@ -276,9 +276,8 @@ def compare_values(
     if weight is not None:
         # Under random signs of these the mean is what the weighted mean is without a difference.
         tested = np.where(weight > 0, lead * (weight / weight.max()), math.nan)
-    _, _, p_t = _rustrank.t_test(tested, threads)
-    p_randomisation, exact = _rustrank.randomisation_test(tested, drawing)
-    wins, ties, losses = _rustrank.tally(differences, threads)
+    p_values, signs = _rustrank.significance_tests(differences, tested, drawing)
+    (p_t, p_randomisation, exact), (wins, ties, losses) = p_values, signs
     low, high = _rustrank.bootstrap(lead, weight, drawing.level, drawing)
     return MetricComparison(
         metric=a.name,

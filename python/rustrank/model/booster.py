@@ -149,12 +149,11 @@ class Booster(DescribedModel):
             for name, given in {"qid": qid, "group": group}.items():
                 if given is not None:
                     raise wrong_value(name, given, "none: a Dataset knows its queries")
-            if X._base is None:
-                return self._core.score_dataset(X._core, reading.num_threads)
-            return self._core.score_above(X._base._core, X._core, reading.num_threads)
+            base = None if X._base is None else X._base._core
+            return self._core.score_dataset(X._core, base, reading.num_threads)
         if qid is not None or group is not None:
             block, queries = _of_queries(self._core, X, qid, group)
-            return self._core.score_queries(block, reading, queries)
+            return self._core.score(block, reading, queries)
         is_whole = _is_plain(X) and X.shape[1] == self._core.num_raw_features
         if is_whole and not self._core.category_names():
             return self._core.score(X, reading)
@@ -247,7 +246,7 @@ class Booster(DescribedModel):
         core = _rustrank.calibrated(self._core, scores, as_doubles(labels, "y"), threshold)
         if isinstance(X, Dataset) and X._base is None:
             # An error if the Dataset has base scores: they are no part of what was calibrated.
-            core.score_dataset(X._core, num_threads)
+            core.score_dataset(X._core, None, num_threads)
         return Booster._of(core)
 
     def explain(
@@ -281,7 +280,7 @@ class Booster(DescribedModel):
             whole_table, queries = _of_queries(self._core, X, qid, group)
             return self._core.explain(whole_table, reading, queries)
         compute, of_row = self._core.explain, self.num_features + 1
-        return _by_blocks(self._core, X, lambda block: compute(block, reading, None), of_row)
+        return _by_blocks(self._core, X, lambda block: compute(block, reading), of_row)
 
     def contrast(
         self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"

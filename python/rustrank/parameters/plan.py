@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 _MOST = 2**32 - 1
 
+#: The better row, the worse row, the probability and the weight.
+Preference: TypeAlias = tuple[int, int, float, float]
+
 
 @dataclass(frozen=True)
 class EarlyStopping:
@@ -53,30 +56,6 @@ class EarlyStopping:
     rounds: int
     metric: str | None = None
     valid: str | None = None
-
-
-class Preferences:
-    """Rows that are better, rows that are worse, probabilities and weights; the last two may be left out."""
-
-    def __init__(self, given: Any) -> None:
-        try:
-            table = np.asarray(given, np.float64)
-        except (TypeError, ValueError) as error:
-            message = f"preferences cannot be read as a table of numbers: {error}"
-            raise ParamKindError(message, code="preferences") from None
-        if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
-            message = (
-                f"preferences: got an array of shape {table.shape}, expected rows of (better, "
-                "worse), and perhaps a probability and a weight"
-            )
-            raise ParamError(message, code="preferences")
-        rows = table[:, :2]
-        at = first_true(~((rows >= 0) & (rows <= _MOST) & (rows == np.floor(rows))).all(1))
-        if at is not None:
-            pair = rows[at].tolist()
-            raise wrong_value(f"preferences[{at}]", pair, "two row numbers", "preferences")
-        self.better, self.worse = rows.T.astype(np.int64).tolist()
-        self.probability, self.weight, *_ = table.T[2:].tolist() + [[1.0] * len(table)] * 2
 
 
 class Patience:
@@ -228,7 +207,7 @@ def train_options(given: Mapping[str, Any]) -> dict[str, Any]:
     return checked("train", given)
 
 
-def preferences_of(given: Any, objective: Any, augment: Any = None) -> Preferences | None:
+def preferences_of(given: Any, objective: Any, augment: Any = None) -> list[Preference] | None:
     """Take pairs of rows, with probabilities and weights where there are more columns."""
     if given is None:
         return None
@@ -237,7 +216,30 @@ def preferences_of(given: Any, objective: Any, augment: Any = None) -> Preferenc
         raise ParamError(message, code="preferences")
     if augment is not None:
         raise wrong_value("augment", augment, "none: preferences are of pairs")
-    return Preferences(given)
+    return _preferences(given)
+
+
+def _preferences(given: Any) -> list[Preference]:
+    """Return rows that are better, rows that are worse, probabilities and weights; these may be left out."""
+    try:
+        table = np.asarray(given, np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"preferences cannot be read as a table of numbers: {error}"
+        raise ParamKindError(message, code="preferences") from None
+    if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
+        message = (
+            f"preferences: got an array of shape {table.shape}, expected rows of (better, "
+            "worse), and perhaps a probability and a weight"
+        )
+        raise ParamError(message, code="preferences")
+    rows = table[:, :2]
+    at = first_true(~((rows >= 0) & (rows <= _MOST) & (rows == np.floor(rows))).all(1))
+    if at is not None:
+        pair = rows[at].tolist()
+        raise wrong_value(f"preferences[{at}]", pair, "two row numbers", "preferences")
+    better, worse = rows.T.astype(np.int64).tolist()
+    probability, weight, *_ = table.T[2:].tolist() + [[1.0] * len(table)] * 2
+    return list(zip(better, worse, probability, weight, strict=True))
 
 
 def _metrics(given: Any) -> list[str | Measurement]:

@@ -191,8 +191,9 @@ fn ends_token(line: &[u8], end: usize) -> bool {
     line.get(end).is_none_or(|&byte| is_blank(byte))
 }
 
+/// Whether a byte is between tokens.
 #[inline]
-fn is_blank(byte: u8) -> bool {
+pub(super) fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
