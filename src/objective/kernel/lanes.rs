@@ -19,7 +19,14 @@ pub(super) trait PairLanes: Lanes {
     fn sum(self) -> f32 {
         let mut lanes = [0.0; LANES];
         self.store(&mut lanes);
-        Plain(lanes).sum()
+        let mut half = LANES / 2;
+        while half > 0 {
+            for lane in 0..half {
+                lanes[lane] += lanes[lane + half];
+            }
+            half /= 2;
+        }
+        lanes[0]
     }
     /// 2^n from a whole number n that was rounded by adding [`ROUNDER`], n from -126 to 127.
     fn power_of_rounded(self) -> Self;
@@ -61,18 +68,6 @@ impl PairLanes for Plain {
             self.0[lane] += if a.0[lane] < b.0[lane] { 1.0 } else { 0.0 };
         }
         self
-    }
-
-    #[inline(always)]
-    fn sum(mut self) -> f32 {
-        let mut half = LANES / 2;
-        while half > 0 {
-            for lane in 0..half {
-                self.0[lane] += self.0[lane + half];
-            }
-            half /= 2;
-        }
-        self.0[0]
     }
 
     #[inline(always)]
