@@ -76,7 +76,8 @@ impl RowSlots<'_> {
 }
 
 impl CellSink for RowSlots<'_> {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "called for each cell, by each kernel")]
+    #[inline(always)]
     fn cell(&mut self, index: u32, value: f32) {
         let feature = (index - self.lowest) as usize;
         self.widest = feature + 1;

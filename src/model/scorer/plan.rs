@@ -11,7 +11,6 @@ use super::super::parts::{CellType, Forest, Set, ZERO, at_most, flush};
 use super::super::tree::{Split, Tree};
 use super::rows::zero_as_missing;
 use super::search::{Exact, ThresholdTable};
-use std::collections::BTreeMap;
 
 /// All that becomes of a row before the trees see it.
 #[derive(Debug, Default)]
@@ -20,7 +19,7 @@ pub(super) struct CodePlan<'a> {
     /// The number of columns.
     pub(super) columns: usize,
     /// The thresholds of each key, rising, and the number of its first search.
-    keys: BTreeMap<Key<'a>, (Vec<f64>, usize)>,
+    keys: ByKey<'a, (Vec<f64>, usize)>,
 }
 
 /// One table, and the columns that it fills.
@@ -80,6 +79,34 @@ struct Key<'a> {
     wide: bool,
 }
 
+/// A value for each key. A feature has a list of its own, as a rule of one key.
+#[derive(Debug, Default)]
+struct ByKey<'a, T>(Vec<Vec<(Key<'a>, T)>>);
+
+impl<'a, T: Default> ByKey<'a, T> {
+    /// The value of a key, made if there was none.
+    fn entry(&mut self, key: Key<'a>) -> &mut T {
+        let feature = key.feature as usize;
+        if feature >= self.0.len() {
+            self.0.resize_with(feature + 1, Vec::new);
+        }
+        let of_feature = &mut self.0[feature];
+        let at = of_feature.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
+            of_feature.push((key, T::default()));
+            of_feature.len() - 1
+        });
+        &mut of_feature[at].1
+    }
+
+    /// All values, in the order of their keys.
+    fn in_order(self) -> impl Iterator<Item = (Key<'a>, T)> {
+        self.0.into_iter().flat_map(|mut of_feature| {
+            of_feature.sort_unstable_by_key(|(key, _)| *key);
+            of_feature
+        })
+    }
+}
+
 /// A split on codes: a doc goes left iff its code in the column is at most the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CodeTest {
@@ -91,21 +118,20 @@ pub(super) struct CodeTest {
 #[derive(Debug, Default)]
 pub(super) struct CodePlanner<'a> {
     /// Each with whether missing values go left.
-    thresholds: BTreeMap<Key<'a>, Vec<(f64, bool)>>,
+    thresholds: ByKey<'a, Vec<(f64, bool)>>,
 }
 
 impl<'a> CodePlanner<'a> {
     pub(super) fn add(&mut self, forest: &'a Forest) {
         for split in forest.trees().iter().flat_map(Tree::splits) {
             let key = key(forest, split);
-            let sides = self.thresholds.entry(key).or_default();
-            sides.push((threshold(key, split), split.missing_left));
+            self.thresholds.entry(key).push((threshold(key, split), split.missing_left));
         }
     }
 
     pub(super) fn finish(self) -> CodePlan<'a> {
         let mut plan = CodePlan::default();
-        for (key, mut sides) in self.thresholds {
+        for (key, mut sides) in self.thresholds.in_order() {
             sides.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             sides.dedup();
             let mut thresholds: Vec<f64> = sides.iter().map(|side| side.0).collect();
@@ -118,7 +144,7 @@ impl<'a> CodePlanner<'a> {
                 plan.searches.push(Search::new(key, some, own));
                 sides = others;
             }
-            plan.keys.insert(key, (thresholds, first));
+            *plan.keys.entry(key) = (thresholds, first);
         }
         plan
     }
@@ -130,7 +156,7 @@ impl<'a> CodePlan<'a> {
     /// Every split asked for must have been added to the planner.
     pub(super) fn place(&mut self, forest: &'a Forest, split: &Split) -> CodeTest {
         let key = key(forest, split);
-        let (thresholds, first) = &self.keys[&key];
+        let (thresholds, first) = &*self.keys.entry(key);
         let wanted = threshold(key, split);
         let at = thresholds.partition_point(|&t| t < wanted);
         let search = &mut self.searches[first + at / ThresholdTable::LIMIT];

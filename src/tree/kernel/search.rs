@@ -65,9 +65,15 @@ impl NodeColumns<'_> {
     #[inline(always)]
     fn run<Ops: SearchOps>(self, scratch: &mut SearchScratch, found: &mut SearchResult) {
         let mut own = [0; 256];
-        for (number, slot, sums) in self.features(&self.node.features) {
-            let sums = feature_sums(sums, slot, &mut own);
-            self.search::<Ops>((number, slot, sums), scratch, found);
+        let SplitSearcher { positions, shape, .. } = *self.searcher;
+        let columns = self.sums.chunks_exact(shape.stride).zip(&positions[self.first..]);
+        for (sums, &position) in columns {
+            for (number, slot) in self.searcher.slots_at(position) {
+                if self.node.features.contains(number) {
+                    let sums = feature_sums(sums, slot, &mut own);
+                    self.search::<Ops>((number, slot, sums), scratch, found);
+                }
+            }
         }
     }
 
