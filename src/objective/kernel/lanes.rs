@@ -28,6 +28,12 @@ pub(super) trait PairLanes: Lanes {
         }
         lanes[0]
     }
+    /// Calls a function: a portable loop is one of its own, since many loops inlined into one run out of
+    /// registers.
+    #[inline(always)]
+    fn apart<T>(function: impl FnOnce() -> T) -> T {
+        function()
+    }
     /// 2^n from a whole number n that was rounded by adding [`ROUNDER`], n from -126 to 127.
     fn power_of_rounded(self) -> Self;
 }
@@ -38,6 +44,11 @@ pub(super) const ROUNDER: f32 = 12_582_912.0;
 pub(super) const EXPONENT: i32 = 127 - ROUNDER.to_bits().cast_signed();
 
 impl PairLanes for Plain {
+    #[inline(never)]
+    fn apart<T>(function: impl FnOnce() -> T) -> T {
+        function()
+    }
+
     #[inline(always)]
     fn minus(self, other: Self) -> Self {
         self.each(other, |a, b| a - b)

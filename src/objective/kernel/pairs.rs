@@ -103,18 +103,18 @@ for_levels! {
 #[inline(always)]
 fn pairs_of_shape<L: PairLanes>(shape: usize, pairs: &mut Pairs<'_>) -> f32 {
     match shape {
-        0 => run::<L, 0>(pairs),
-        1 => run::<L, 1>(pairs),
-        2 => run::<L, 2>(pairs),
-        4 => run::<L, 4>(pairs),
-        5 => run::<L, 5>(pairs),
-        6 => run::<L, 6>(pairs),
-        8 => run::<L, 8>(pairs),
-        9 => run::<L, 9>(pairs),
-        10 => run::<L, 10>(pairs),
-        12 => run::<L, 12>(pairs),
-        13 => run::<L, 13>(pairs),
-        _ => run::<L, 14>(pairs),
+        0 => L::apart(|| run::<L, 0>(pairs)),
+        1 => L::apart(|| run::<L, 1>(pairs)),
+        2 => L::apart(|| run::<L, 2>(pairs)),
+        4 => L::apart(|| run::<L, 4>(pairs)),
+        5 => L::apart(|| run::<L, 5>(pairs)),
+        6 => L::apart(|| run::<L, 6>(pairs)),
+        8 => L::apart(|| run::<L, 8>(pairs)),
+        9 => L::apart(|| run::<L, 9>(pairs)),
+        10 => L::apart(|| run::<L, 10>(pairs)),
+        12 => L::apart(|| run::<L, 12>(pairs)),
+        13 => L::apart(|| run::<L, 13>(pairs)),
+        _ => L::apart(|| run::<L, 14>(pairs)),
     }
 }
 
