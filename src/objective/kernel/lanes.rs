@@ -3,6 +3,7 @@
 #![expect(clippy::inline_always, reason = "compiled with the features of its level")]
 
 use super::LANES;
+use super::pairs::{self, Pairs};
 use crate::simd::lanes::{Lanes, Plain};
 
 /// What the loops do with sixteen `f32` beside sums and products.
@@ -28,11 +29,11 @@ pub(super) trait PairLanes: Lanes {
         }
         lanes[0]
     }
-    /// Calls a function: a portable loop is one of its own, since many loops inlined into one run out of
-    /// registers.
+    /// The loop over pairs of a shape. A portable one is a function of its own, since those of all
+    /// shapes inlined into one run out of registers.
     #[inline(always)]
-    fn apart<T>(function: impl FnOnce() -> T) -> T {
-        function()
+    fn run<const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
+        pairs::run::<Self, SHAPE>(pairs)
     }
     /// 2^n from a whole number n that was rounded by adding [`ROUNDER`], n from -126 to 127.
     fn power_of_rounded(self) -> Self;
@@ -45,8 +46,8 @@ pub(super) const EXPONENT: i32 = 127 - ROUNDER.to_bits().cast_signed();
 
 impl PairLanes for Plain {
     #[inline(never)]
-    fn apart<T>(function: impl FnOnce() -> T) -> T {
-        function()
+    fn run<const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
+        pairs::run::<Self, SHAPE>(pairs)
     }
 
     #[inline(always)]

@@ -103,23 +103,23 @@ for_levels! {
 #[inline(always)]
 fn pairs_of_shape<L: PairLanes>(shape: usize, pairs: &mut Pairs<'_>) -> f32 {
     match shape {
-        0 => L::apart(|| run::<L, 0>(pairs)),
-        1 => L::apart(|| run::<L, 1>(pairs)),
-        2 => L::apart(|| run::<L, 2>(pairs)),
-        4 => L::apart(|| run::<L, 4>(pairs)),
-        5 => L::apart(|| run::<L, 5>(pairs)),
-        6 => L::apart(|| run::<L, 6>(pairs)),
-        8 => L::apart(|| run::<L, 8>(pairs)),
-        9 => L::apart(|| run::<L, 9>(pairs)),
-        10 => L::apart(|| run::<L, 10>(pairs)),
-        12 => L::apart(|| run::<L, 12>(pairs)),
-        13 => L::apart(|| run::<L, 13>(pairs)),
-        _ => L::apart(|| run::<L, 14>(pairs)),
+        0 => L::run::<0>(pairs),
+        1 => L::run::<1>(pairs),
+        2 => L::run::<2>(pairs),
+        4 => L::run::<4>(pairs),
+        5 => L::run::<5>(pairs),
+        6 => L::run::<6>(pairs),
+        8 => L::run::<8>(pairs),
+        9 => L::run::<9>(pairs),
+        10 => L::run::<10>(pairs),
+        12 => L::run::<12>(pairs),
+        13 => L::run::<13>(pairs),
+        _ => L::run::<14>(pairs),
     }
 }
 
 #[inline(always)]
-fn run<L: PairLanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
+pub(super) fn run<L: PairLanes, const SHAPE: usize>(pairs: &mut Pairs<'_>) -> f32 {
     let num_docs = pairs.num_docs;
     let len = num_docs.div_ceil(LANES);
     let last = len.max(1) - 1;
