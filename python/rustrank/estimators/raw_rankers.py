@@ -116,6 +116,7 @@ class RawRanker(Ranker):
             check_same_names(one.X.names, names, " of eval_set")
         valid = [(name, one.values(num_threads)) for name, one in sets.items()]
         metrics = named_metrics(options["params"]["metric"])
+        options = {"base": None, "preferences": None, **options}
         trainer = self._trainer(data, SimpleNamespace(valid=valid, metrics=metrics, **options))
 
         def settle() -> Booster:
