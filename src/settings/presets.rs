@@ -22,6 +22,8 @@ choices! {
         /// 0.1. For `LambdaMART`, without a base, the same section has 1000 trees, of 10 leaves on the
         /// artificial data and of 15 on Web-1.
         Wu2008 = "wu2008",
+        /// Another name of `wu2008`.
+        Paper = "paper",
         /// `LambdaMART` as the algorithm of Burges 2010, section 7, has it. That paper gives no sizes, so
         /// the number of trees, their leaves and the rate stay at their defaults.
         Burges2010 = "burges2010",
@@ -59,7 +61,7 @@ impl Preset {
                 ("noise_copies", 2usize.value()),
             ],
             Self::Burges2010 => of_papers(&[]),
-            Self::Wu2008 => of_papers(&sizes(500, 20, 0.1)),
+            Self::Wu2008 | Self::Paper => of_papers(&sizes(500, 20, 0.1)),
             Self::Svore2011 => of_papers(&sizes(1000, 200, 0.1)),
             Self::Yahoo2010 => of_papers(&sizes(3000, 110, 0.05)),
             Self::Gao2009 => {

@@ -59,7 +59,7 @@ parameters! {
         /// of another market, shallow trees, small steps and at each node 0.7 of its docs and of the
         /// features (`robust`). Or as a paper has it: lambdas of all pairs without noise and normaliser,
         /// splits by least squares, and of `LambdaSMART` in Wu et al. 2008, 500 trees of 20 leaves, rate
-        /// 0.1 (`wu2008`); of Burges 2010, that alone (`burges2010`); of Gao et al. 2009, 500 trees of 20
+        /// 0.1 (`wu2008`, or `paper`); of Burges 2010, that alone (`burges2010`); of Gao et al. 2009, 500 trees of 20
         /// leaves, rate 0.5, at each node 0.7 of its docs and of the features (`gao2009`); of Svore and
         /// Burges 2011, 1000 trees of 200 leaves, rate 0.1 (`svore2011`); of the winner of the Yahoo!
         /// challenge, 3000 trees of 110 leaves, rate 0.05 (`yahoo2010`).

@@ -150,7 +150,7 @@ def test_the_papers_exact_step_is_the_best_weight_of_mean_lambdas() -> None:
 
 def test_sizes_of_papers() -> None:
     train = rr.Dataset(X, Y, qid=QID)
-    trees = {"wu2008": 500, "burges2010": 100, "gao2009": 500, "svore2011": 1000, "yahoo2010": 3000}
+    trees = {"wu2008": 500, "paper": 500, "burges2010": 100, "gao2009": 500, "svore2011": 1000, "yahoo2010": 3000}
     for preset, expected in trees.items():
         ranker: Any = rr.LambdaMART(preset=preset)
         assert ranker.n_estimators == expected
@@ -159,6 +159,11 @@ def test_sizes_of_papers() -> None:
     assert gao["rows_per_node"] == gao["features_per_node"] == "0.7"
     assert (gao["criterion"], gao["pairs_to"], gao["noise_scale"]) == ("least_squares", "none", "0")
     wu = rr.train(train, preset="wu2008", num_trees=1).params
+    assert rr.train(train, preset="paper", num_trees=3).num_trees == 3
+    ranker = rr.LambdaMART(preset="paper", n_estimators=2, min_leaf_docs=5)
+    assert ranker.fit(X, Y, qid=QID).booster_ == rr.train(
+        train, preset="wu2008", num_trees=2, min_leaf_docs=5
+    )
     assert wu["rows_per_node"] == wu["features_per_node"] == "1"
 
 

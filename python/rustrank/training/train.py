@@ -289,17 +289,18 @@ def train(
         A booster to go on from, of which the result is part: one trained on the same bins, or any
         that the datasets were made with (``base=``) or whose scores they have as their
         ``base_score``. By default the base that the training set was made with.
-    preset : {"robust", "noisy", "wu2008", "burges2010", "gao2009", "svore2011", "yahoo2010"}, optional
+    preset : {"robust", "noisy", "wu2008", "paper", "burges2010", "gao2009", "svore2011", "yahoo2010"}, optional
         Options that go together; what is given besides wins over them. For small sets of noisy
         judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
         (``noisy``: best with ``rr.Dataset(..., query_ranks=True)``); to adapt a base to a small
         sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
         the features (``robust``). Or as a paper has it: lambdas of all pairs without noise and
         normaliser, splits by least squares, and of ``LambdaSMART`` in Wu et al. 2008, 500 trees of
-        20 leaves, rate 0.1 (``wu2008``); of Burges 2010, that alone (``burges2010``); of Gao et al.
-        2009, 500 trees of 20 leaves, rate 0.5, at each node 0.7 of its docs and of the features
-        (``gao2009``); of Svore and Burges 2011, 1000 trees of 200 leaves, rate 0.1 (``svore2011``);
-        of the winner of the Yahoo! challenge, 3000 trees of 110 leaves, rate 0.05 (``yahoo2010``).
+        20 leaves, rate 0.1 (``wu2008``, or ``paper``); of Burges 2010, that alone (``burges2010``);
+        of Gao et al. 2009, 500 trees of 20 leaves, rate 0.5, at each node 0.7 of its docs and of
+        the features (``gao2009``); of Svore and Burges 2011, 1000 trees of 200 leaves, rate 0.1
+        (``svore2011``); of the winner of the Yahoo! challenge, 3000 trees of 110 leaves, rate 0.05
+        (``yahoo2010``).
     progress : bool, default False
         Whether to show a progress bar; lines of text where standard error is no terminal.
     callbacks : Callable[[Round], object] | Sequence[Callable[[Round], object]], optional
