@@ -150,7 +150,14 @@ def test_the_papers_exact_step_is_the_best_weight_of_mean_lambdas() -> None:
 
 def test_sizes_of_papers() -> None:
     train = rr.Dataset(X, Y, qid=QID)
-    trees = {"wu2008": 500, "paper": 500, "burges2010": 100, "gao2009": 500, "svore2011": 1000, "yahoo2010": 3000}
+    trees = {
+        "wu2008": 500,
+        "paper": 500,
+        "burges2010": 100,
+        "gao2009": 500,
+        "svore2011": 1000,
+        "yahoo2010": 3000,
+    }
     for preset, expected in trees.items():
         ranker: Any = rr.LambdaMART(preset=preset)
         assert ranker.n_estimators == expected
