@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,8 +14,8 @@ from rustrank.errors import (
     DataError,
     ParamError,
     ParamKindError,
-    RustrankWarning,
     shown,
+    warn_caller,
     wrong_kind,
     wrong_value,
 )
@@ -194,7 +193,7 @@ def _warn_of_shrunk_steps(options: Mapping[str, Any]) -> None:
             f"step='exact' with learning_rate={rate:g}: every exact step is multiplied by it, so that "
             "the model learns slowly; leave learning_rate out, and it is 1"
         )
-        warnings.warn(message, RustrankWarning, stacklevel=5)
+        warn_caller(message)
 
 
 def train_options(given: Mapping[str, Any]) -> dict[str, Any]:
