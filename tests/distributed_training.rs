@@ -255,6 +255,8 @@ fn whatever_the_loss_and_the_options() {
         (|p| p.grow.rows_per_node = 0.6, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
         (|p| p.grow.random_strength = 1.0, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
         (|p| p.grow.path_smooth = 20.0, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.min_leaf_docs = 40, || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
+        (|p| p.grow.min_leaf_docs = 25, || loss(ObjectiveKind::Logistic, "ndcg@5")),
         (|p| p.grow.max_depth = Some(2), || loss(ObjectiveKind::LambdaRank, "ndcg@5")),
     ];
     for (at, (change, loss)) in cases.into_iter().enumerate() {
@@ -274,6 +276,7 @@ fn ranks_that_share_features_train_the_model_of_one_process() {
         |grow| grow.random_strength = 1.0,
         |grow| grow.rows_per_node = 0.7,
         |grow| grow.path_smooth = 20.0,
+        |grow| grow.min_leaf_docs = 40,
     ] {
         let mut grow = grow();
         change(&mut grow);
@@ -323,8 +326,13 @@ fn bytes_by_round(rows: &Rows, size: usize, num_trees: usize) -> Vec<(u64, usize
         (bytes, sums_of(&train))
     });
     let (bytes, sums) = told[0].clone();
-    for (of_round, num_leaves) in &bytes {
-        assert_eq!(*of_round, formula(*num_leaves as u64, sums));
+    for &(of_round, num_leaves) in &bytes {
+        let more = of_round - formula(num_leaves as u64, sums);
+        // The docs of two splits whose hessians leave it open whether they are enough, and where
+        // they are not, the docs of all columns.
+        let (of_sides, of_columns) = (8 * (4 + 4), 8 * sums);
+        assert_eq!(more % of_columns % of_sides, 0, "{more}");
+        assert!(more <= num_leaves as u64 * (of_sides + of_columns), "{more}");
     }
     bytes
 }
@@ -357,9 +365,9 @@ fn formula(num_leaves: u64, sums: u64) -> u64 {
 
 #[test]
 fn what_is_exchanged_does_not_grow_with_the_docs() {
-    let few = bytes_by_round(&Rows::new(60, 5), 3, 4);
-    let many = bytes_by_round(&Rows::new(600, 5), 3, 4);
-    assert_eq!(few, many);
+    for num_queries in [60, 600] {
+        assert_eq!(bytes_by_round(&Rows::new(num_queries, 5), 3, 4).len(), 4);
+    }
 }
 
 #[test]
@@ -564,12 +572,22 @@ mod slowly {
     use rustrank::metric::Mean;
     use rustrank::model::Scorer;
 
-    /// Trains with parts as they are on the ranks; `drawn` says which rank's tree is taken.
+    /// Which rank's tree is taken.
+    #[derive(Clone, Copy)]
+    pub(super) enum Selection<'a> {
+        /// The best on the docs of the other ranks.
+        ByOthers,
+        /// The best on the docs of all ranks.
+        ByAll,
+        Drawn(&'a dyn Fn(usize) -> usize),
+    }
+
+    /// Trains with parts as they are on the ranks.
     pub(super) fn select(
         parts: &[Rows],
         train: &[Arc<Dataset>],
         num_trees: usize,
-        drawn: Option<&dyn Fn(usize) -> usize>,
+        selection: Selection<'_>,
     ) -> String {
         let mut model: Option<Model> = None;
         let plan_of = |dataset: &Arc<Dataset>, model: Option<Model>| {
@@ -593,18 +611,23 @@ mod slowly {
                     trainer.model().clone()
                 })
                 .collect();
-            let best = drawn.map_or_else(|| best(parts, &grown), |drawn| drawn(round));
+            let best = match selection {
+                Selection::ByOthers => best(parts, &grown, false),
+                Selection::ByAll => best(parts, &grown, true),
+                Selection::Drawn(drawn) => drawn(round),
+            };
             model = Some(grown[best].clone());
         }
         model.unwrap().to_text()
     }
 
-    /// The model that is best for all docs.
-    fn best(parts: &[Rows], grown: &[Model]) -> usize {
-        let value = |model: &Model| {
+    /// The rank whose model is best on the docs of the others, or of all.
+    fn best(parts: &[Rows], grown: &[Model], judges_own: bool) -> usize {
+        let value = |(of, model): (usize, &Model)| {
             let scorer: Scorer = model.scorer();
             let (mut values, mut weights) = (Vec::new(), Vec::new());
-            for rows in parts {
+            for (_, rows) in parts.iter().enumerate().filter(|(rank, _)| judges_own || *rank != of)
+            {
                 let rows_of = rows.cells.chunks(FEATURES);
                 let scores: Vec<f64> = rows_of.map(|row| scorer.score_row(row).unwrap()).collect();
                 let queries = Queries::from_sizes(&rows.sizes, rows.labels.len()).unwrap();
@@ -614,15 +637,18 @@ mod slowly {
             }
             Mean::of(&values, Some(&weights)).unwrap().value
         };
-        let values: Vec<f64> = grown.iter().map(value).collect();
+        let values: Vec<f64> = grown.iter().enumerate().map(value).collect();
         (0..values.len()).rev().max_by(|&a, &b| values[a].total_cmp(&values[b])).unwrap()
     }
 }
+
+use slowly::Selection;
 
 #[test]
 fn selected_trees_are_those_of_a_slow_reference() {
     let rows = &Rows::new(90, 1);
     let size = 3;
+    let mut differ = 0;
     // Parts that overlap: each rank has a third and the next one.
     for overlap in [0, 1] {
         let has =
@@ -650,14 +676,18 @@ fn selected_trees_are_those_of_a_slow_reference() {
         let (sample, _) = run(WorkerMode::SampleSelection);
         assert_eq!(run(WorkerMode::SampleSelection).0, sample);
         assert_ne!(full, sample);
-        assert_eq!(full, slowly::select(&parts, &train, 6, None));
+        assert_eq!(full, slowly::select(&parts, &train, 6, Selection::ByOthers));
+        let (all, _) = run(WorkerMode::FullSelectionAll);
+        assert_eq!(all, slowly::select(&parts, &train, 6, Selection::ByAll));
+        differ += usize::from(full != all);
         let of_ranks = 0x72_61_6e_6b_73;
         let drawn = |round: usize| {
             let bits = draw(GrowOptions::default().seed ^ of_ranks, round as u64, 0);
             ((u128::from(bits) * size as u128) >> 64) as usize
         };
-        assert_eq!(sample, slowly::select(&parts, &train, 6, Some(&drawn)));
+        assert_eq!(sample, slowly::select(&parts, &train, 6, Selection::Drawn(&drawn)));
     }
+    assert!(differ > 0, "the own docs make no difference");
 }
 
 #[test]

@@ -83,6 +83,16 @@ impl World {
         Self { cells, num_features, binning, matrix, doc_hash, gradients }
     }
 
+    /// Hessians of very different sizes: a share of them says little of a number of docs.
+    fn skewed(seed: u64, num_docs: usize, num_features: usize) -> Self {
+        let mut world = Self::new(seed, num_docs, num_features, true);
+        for (row, gradient) in world.gradients.iter_mut().enumerate() {
+            let hess = 1e-3 + unit(seed + 79, row).powi(8);
+            *gradient = Gradient { grad: gradient.grad * hess as f32, hess: hess as f32 };
+        }
+        world
+    }
+
     fn table(&self) -> TrainingTable<'_> {
         TrainingTable { matrix: &self.matrix, binning: &self.binning, doc_hash: &self.doc_hash }
     }
@@ -143,7 +153,11 @@ impl Rule<'_> {
         if self.is_by_squares() { of_docs } else { of_docs.max(self.options.min_leaf_hess) }
     }
 
-    /// What the loss loses where some docs are divided; `None` where a side is too small.
+    fn has_enough_docs(&self, left: &[usize], right: &[usize]) -> bool {
+        left.len().min(right.len()) >= self.options.min_leaf_docs as usize
+    }
+
+    /// What the loss loses where some docs are divided; `None` where a side has too few hessians.
     fn reduction(&self, left: &[usize], right: &[usize]) -> Option<f64> {
         let all = [left, right].concat();
         let least = self.least(&all);
@@ -201,12 +215,16 @@ fn naive_split(
     docs: &[usize],
     options: &GrowOptions,
     features: impl IntoIterator<Item = usize>,
+    is_counted: bool,
 ) -> Option<(f64, Vec<usize>, Vec<usize>)> {
     let rule = Rule { world, options };
     let mut best: Option<(f64, Vec<usize>, Vec<usize>)> = None;
     for question in questions(world, features) {
         let [left, right] = divided(world, docs, question);
         let Some(reduction) = rule.reduction(&left, &right) else { continue };
+        if is_counted && !rule.has_enough_docs(&left, &right) {
+            continue;
+        }
         if best.as_ref().is_none_or(|best| reduction > best.0 * (1.0 + 1e-6)) {
             best = Some((reduction, left, right));
         }
@@ -215,13 +233,20 @@ fn naive_split(
 }
 
 /// The leaves of the naive tree, as sets of docs, and the reduction of each split.
-fn naive_tree(world: &World, options: &GrowOptions) -> (Vec<Vec<usize>>, Vec<f64>) {
+///
+/// If docs are not counted, hessians alone say whether a side is large enough.
+fn naive_tree(
+    world: &World,
+    options: &GrowOptions,
+    is_counted: bool,
+) -> (Vec<Vec<usize>>, Vec<f64>) {
     let mut leaves = vec![NaiveLeaf { docs: (0..world.num_docs()).collect(), depth: 0 }];
     let mut reductions = Vec::new();
     while leaves.len() < options.num_leaves {
         let splits = leaves.iter().enumerate().filter_map(|(at, leaf)| {
             let may = options.max_depth.is_none_or(|most| leaf.depth < most);
-            let split = || naive_split(world, &leaf.docs, options, 0..world.num_features);
+            let all = 0..world.num_features;
+            let split = || naive_split(world, &leaf.docs, options, all, is_counted);
             may.then(split).flatten().map(|split| (at, split))
         });
         let best = splits.reduce(|a, b| if b.1.0 > a.1.0 { b } else { a });
@@ -236,7 +261,7 @@ fn naive_tree(world: &World, options: &GrowOptions) -> (Vec<Vec<usize>>, Vec<f64
 
 fn assert_same(world: &World, options: &GrowOptions) {
     let tree = world.grow(options);
-    let (leaves, reductions) = naive_tree(world, options);
+    let (leaves, reductions) = naive_tree(world, options, true);
     let mut docs_of = vec![Vec::new(); tree.leaves().len()];
     (0..world.num_docs()).for_each(|doc| docs_of[world.leaf_of(&tree, doc)].push(doc));
     // The same cut may be had from two features, its sides exchanged: leaves are told by their docs.
@@ -275,6 +300,25 @@ fn trees_are_those_of_a_naive_grower() {
     }
 }
 
+#[test]
+fn no_leaf_has_fewer_docs_than_allowed() {
+    let mut changed = 0;
+    for seed in 0..12 {
+        let world = World::skewed(seed, 400, 9);
+        for min_leaf_docs in [2, 10, 25] {
+            let base = GrowOptions { num_leaves: 12, min_leaf_docs, ..GrowOptions::default() };
+            let min_leaf_hess = 1e-6;
+            let options = GrowOptions { min_leaf_hess, ..base };
+            assert_same(&world, &options);
+            let tree = world.grow(&options);
+            assert!(tree.leaves().iter().all(|leaf| leaf.docs >= u64::from(min_leaf_docs)));
+            let (by_hess, _) = naive_tree(&world, &options, false);
+            changed += by_hess.iter().filter(|docs| docs.len() < min_leaf_docs as usize).count();
+        }
+    }
+    assert!(changed > 20, "counted docs made no difference: {changed}");
+}
+
 /// The question that all splits of a level of a symmetric tree ask.
 fn question_of(tree: &Tree, level: u32) -> Option<(usize, f32, bool)> {
     let of_level = tree.splits().get((1 << level) - 1..(2 << level) - 1)?;
@@ -306,7 +350,7 @@ impl Fixed {
     fn divided(&self, rule: &Rule<'_>, question: (usize, f32, bool)) -> [Self; 2] {
         divided(rule.world, &self.docs, question).map(|docs| {
             let is_small = self.is_small
-                || docs.is_empty()
+                || docs.len() < rule.options.min_leaf_docs as usize
                 || rule.mass(&docs) < rule.least(&self.docs) * (1.0 - 1e-7);
             let value = if is_small { self.value } else { rule.smoothed_step(&docs, self.value) };
             Self { docs, value, is_small }
@@ -323,13 +367,17 @@ fn assert_same_symmetric(world: &World, options: &GrowOptions) {
     let mut leaves = vec![root];
     let depth = options.num_leaves.ilog2().min(options.max_depth.unwrap_or(99));
     for level in 0..depth {
-        let worth = |question| -> f64 {
+        // The search goes by hessians; of what it finds, only leaves with enough docs on both sides
+        // get values of their own.
+        let reduction_of = |question, is_counted: bool| -> f64 {
             let of = |leaf: &Fixed| {
                 let [left, right] = divided(world, &leaf.docs, question);
-                rule.reduction(&left, &right).unwrap_or(0.0)
+                let is_known = !is_counted || rule.has_enough_docs(&left, &right);
+                rule.reduction(&left, &right).filter(|_| is_known).unwrap_or(0.0)
             };
             leaves.iter().filter(|leaf| leaf.may_split(options)).map(of).sum()
         };
+        let worth = |question| reduction_of(question, false);
         let all = questions(world, 0..world.num_features);
         let best = all.into_iter().map(worth).fold(0.0, f64::max);
         let value: f64 = leaves.iter().map(|leaf| rule.value(&leaf.docs)).sum();
@@ -342,7 +390,8 @@ fn assert_same_symmetric(world: &World, options: &GrowOptions) {
         assert!(ours >= best * (1.0 - 1e-5), "{question:?}: {ours} {best} {options:?}");
         let of_level = &tree.splits()[(1 << level) - 1..(2 << level) - 1];
         let sum: f64 = of_level.iter().map(|split| split.reduction).sum();
-        assert!((sum - best).abs() < 1e-4 * best, "{sum} {best} {options:?}");
+        let counted = reduction_of(question, true);
+        assert!((sum - counted).abs() < 1e-4 * best, "{sum} {counted} {options:?}");
         leaves = leaves.iter().flat_map(|leaf| leaf.divided(&rule, question)).collect();
     }
     let mut seen = 0;
@@ -388,6 +437,8 @@ fn symmetric_trees_are_those_of_a_naive_grower() {
             );
             assert_same_symmetric(&world, &GrowOptions { path_smooth, criterion, ..base.clone() });
         }
+        let world = World::skewed(seed, 300, 9);
+        assert_same_symmetric(&world, &GrowOptions { min_leaf_docs: 15, ..base.clone() });
     }
 }
 
@@ -492,7 +543,7 @@ fn trees_of_few_features_take_the_best_of_those_they_use() {
             assert_eq!(tree.leaves().len(), 20);
             let used = || tree.splits().iter().map(|split| split.feature as usize);
             for (split, docs) in tree.splits().iter().zip(docs_of_splits(&world, &tree)) {
-                let (best, ..) = naive_split(&world, &docs, &options, used()).unwrap();
+                let (best, ..) = naive_split(&world, &docs, &options, used(), true).unwrap();
                 assert!((split.reduction - best).abs() < 1e-4 * best, "{split:?} {best}");
             }
         }

@@ -149,13 +149,20 @@ fn ways(world: &World, docs: &[usize], feature: usize, only_one: bool) -> Vec<[V
 }
 
 /// The naive tree: its leaves, sorted, and the reduction of each split.
-fn naive_tree(world: &World, num_leaves: usize, only_one: bool) -> (Vec<Vec<usize>>, Vec<f64>) {
+fn naive_tree(world: &World, options: &GrowOptions, only_one: bool) -> (Vec<Vec<usize>>, Vec<f64>) {
+    let min_docs = options.min_leaf_docs as usize;
     let mut leaves = vec![(0..world.gradients.len()).collect::<Vec<_>>()];
     let mut reductions = Vec::new();
-    while leaves.len() < num_leaves {
+    while leaves.len() < options.num_leaves {
         let mut best: Option<(f64, usize, [Vec<usize>; 2])> = None;
         for (at, docs) in leaves.iter().enumerate() {
-            for sides in (0..NUM_FEATURES).flat_map(|f| ways(world, docs, f, only_one)) {
+            let least = min_docs as f64 * sums(world, docs).1 / docs.len() as f64;
+            let fits = |side: &Vec<usize>| {
+                let hess = sums(world, side).1;
+                side.len() >= min_docs && (min_docs == 1 || hess >= least * (1.0 - 1e-7))
+            };
+            let sides = (0..NUM_FEATURES).flat_map(|f| ways(world, docs, f, only_one));
+            for sides in sides.filter(|sides| sides.iter().all(fits)) {
                 let reduction =
                     value(world, &sides[0]) + value(world, &sides[1]) - value(world, docs);
                 if best.as_ref().is_none_or(|best| reduction > best.0 * (1.0 + 1e-6)) {
@@ -186,7 +193,7 @@ fn bare() -> GrowOptions {
 fn assert_naive(world: &World, options: &GrowOptions, only_one: bool) {
     let forest = world.grow(options);
     let tree = &forest.trees()[0];
-    let (leaves, reductions) = naive_tree(world, options.num_leaves, only_one);
+    let (leaves, reductions) = naive_tree(world, options, only_one);
     let mut docs_of = vec![Vec::new(); tree.leaves().len()];
     (0..world.gradients.len()).for_each(|doc| docs_of[leaf_of(&forest, &world.row(doc))].push(doc));
     docs_of.sort();
@@ -203,6 +210,19 @@ fn the_best_of_all_ways_to_part_categories_is_found() {
         assert_naive(&world, &bare(), false);
         let categories = CategoryOptions { one_by_one: 9, ..bare().categories };
         assert_naive(&world, &GrowOptions { categories, ..bare() }, true);
+    }
+}
+
+#[test]
+fn docs_of_categories_are_counted() {
+    for seed in 0..12 {
+        let mut world = World::new(seed, 400, 8);
+        for (row, gradient) in world.gradients.iter_mut().enumerate() {
+            let hess = (1e-2 + unit(seed + 9, row).powi(8)) as f32;
+            *gradient = Gradient { grad: gradient.grad / gradient.hess * hess, hess };
+        }
+        let categories = CategoryOptions { one_by_one: 9, ..bare().categories };
+        assert_naive(&world, &GrowOptions { categories, min_leaf_docs: 30, ..bare() }, true);
     }
 }
 

@@ -62,6 +62,16 @@ impl World {
         Self { cells, binning, matrix, doc_hash, gradients }
     }
 
+    /// Hessians of very different sizes: a share of them says little of a number of docs.
+    fn skewed(seed: u64, num_docs: usize) -> Self {
+        let mut world = Self::new(seed, num_docs);
+        for (row, gradient) in world.gradients.iter_mut().enumerate() {
+            let hess = (1e-2 + unit(seed + 9, row).powi(8)) as f32;
+            *gradient = Gradient { grad: gradient.grad / gradient.hess * hess, hess };
+        }
+        world
+    }
+
     fn grow(&self, options: &GrowOptions) -> Tree {
         let docs: Vec<u32> = (0..self.gradients.len() as u32).collect();
         let table = TrainingTable {
@@ -166,7 +176,8 @@ impl Naive<'_> {
         let fits = |docs: &[usize]| {
             let least = f64::from(self.options.min_leaf_docs) * self.sums(&leaf.docs).1
                 / leaf.docs.len() as f64;
-            !docs.is_empty() && self.sums(docs).1 >= least.max(self.options.min_leaf_hess)
+            docs.len() >= self.options.min_leaf_docs as usize
+                && self.sums(docs).1 >= least.max(self.options.min_leaf_hess)
         };
         if !fits(&left) || !fits(&right) {
             return None;
@@ -288,8 +299,12 @@ fn limited_trees_are_those_of_a_naive_grower() {
         assert_same(&world, &GrowOptions { limits: limits.clone(), ..base.clone() });
         let path_smooth = 25.0;
         assert_same(&world, &GrowOptions { limits: limits.clone(), path_smooth, ..base.clone() });
-        let options = GrowOptions { l2: 4.0, min_reduction: 1.0, limits, ..base };
+        let options =
+            GrowOptions { l2: 4.0, min_reduction: 1.0, limits: limits.clone(), ..base.clone() };
         assert_same(&world, &options);
+        let options = GrowOptions { min_leaf_docs: 20, limits, ..base };
+        let tree = assert_same(&World::skewed(seed, 400), &options);
+        assert!(tree.leaves().iter().all(|leaf| leaf.docs >= 20));
     }
 }
 

@@ -25,8 +25,8 @@ parameters! {
         /// beside each category in that order, and as many that say nothing beside each side of the
         /// cut: the more, the less chance decides. With 0 the cut is the best of all ways to part them.
         pub smooth: f64 = 10.0, within ParamRange::from(0.0), as "category_smooth";
-        /// A category with fewer docs in a node goes where those go that are not known. A doc counts
-        /// by its hessian, as for `min_leaf_docs`.
+        /// A category with fewer docs in a node goes where those go that are not known. With the
+        /// criterion `second_order` a doc counts by its hessian, relative to the mean of the node.
         pub min_docs: u32 = 5, as "min_category_docs";
         /// The most categories that a split may name; all others go the other way.
         pub most: usize = 32, within ParamRange::from(1.0).to(4_294_967_295.0), as "max_categories";
@@ -42,6 +42,8 @@ parameters! {
 struct CategoryGroup {
     ratio: f64,
     sum: u64,
+    /// Its documents, if they are counted.
+    docs: u64,
     what: GroupKind,
 }
 
@@ -87,26 +89,27 @@ impl ConstrainedSearch<'_> {
         let total = GradientSums::of(node.total);
         let mean = f64::from(total.grad) / f64::from(total.mass);
         let smooth = options.smooth * self.doc_mass;
-        let group = |sum: u64, what: GroupKind| {
+        let group = |sum: u64, docs: u64, what: GroupKind| {
             let GradientSums { grad, mass } = GradientSums::of(sum);
             let ratio = (f64::from(grad) + smooth * mean) / (f64::from(mass) + smooth);
             // Without hessians a category says nothing about its order.
-            CategoryGroup { ratio: if ratio.is_finite() { ratio } else { mean }, sum, what }
+            CategoryGroup { ratio: if ratio.is_finite() { ratio } else { mean }, sum, docs, what }
         };
         let (missing, rest) = (feature.sums.len() - 1, feature.sums.len() - 2);
         let least = f64::from(options.min_docs) * self.doc_mass;
-        let mut pool = feature.sums[rest];
+        let (mut pool, mut pool_docs) = (feature.sums[rest], feature.docs_of(rest));
         let mut groups = Vec::new();
         for (code, &sum) in (0..=u8::MAX).zip(&feature.sums[..rest]) {
             if f64::from(GradientSums::of(sum).mass) < least * (1.0 - 1e-9) {
                 pool = pool.wrapping_add(sum);
+                pool_docs += feature.docs_of(code.into());
             } else if sum != 0 {
-                groups.push(group(sum, GroupKind::Category(code)));
+                groups.push(group(sum, feature.docs_of(code.into()), GroupKind::Category(code)));
             }
         }
-        groups.extend((pool != 0).then(|| group(pool, GroupKind::HistogramPool)));
-        let missing = feature.sums[missing];
-        groups.extend((missing != 0).then(|| group(missing, GroupKind::Missing)));
+        groups.extend((pool != 0).then(|| group(pool, pool_docs, GroupKind::HistogramPool)));
+        let (missing, docs) = (feature.sums[missing], feature.docs_of(missing));
+        groups.extend((missing != 0).then(|| group(missing, docs, GroupKind::Missing)));
         groups
     }
 
@@ -133,6 +136,9 @@ impl ConstrainedSearch<'_> {
         } else {
             (second, node.total.wrapping_sub(of_first))
         };
+        if !feature.has_enough_docs(named.iter().map(|group| group.docs).sum()) {
+            return;
+        }
         let codes = named.iter().filter_map(|group| match group.what {
             GroupKind::Category(code) => Some(code),
             _ => None,

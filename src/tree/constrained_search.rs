@@ -3,7 +3,8 @@
 //!
 //! A plain scalar loop; the SIMD kernels search the unconstrained numeric features. Apart from the
 //! constraints it finds what the kernels would find. If both search a node and find equal scores,
-//! the smaller slot in [`FeatureSlots`](super::features::FeatureSlots) wins.
+//! the smaller slot in [`FeatureSlots`](super::features::FeatureSlots) wins. Where the documents of
+//! both sides must be counted ([`doc_counts`](super::doc_counts)), it searches all features.
 
 use super::column_scan::NodeColumns;
 use super::constraints::{ActiveConstraints, ValueBounds};
@@ -31,6 +32,29 @@ pub(super) struct FeatureHistogram<'a> {
     pub(super) number: usize,
     pub(super) slot: &'a FeatureSlot,
     pub(super) sums: &'a [u64],
+    /// The documents by code, where they are counted.
+    pub(super) docs: Option<DocCounts<'a>>,
+}
+
+/// The documents of a node, by the code of a feature.
+#[derive(Clone, Copy)]
+pub(super) struct DocCounts<'a> {
+    pub(super) by_code: &'a [u64],
+    pub(super) total: u64,
+    /// The fewest documents of a side.
+    pub(super) least: u64,
+}
+
+impl FeatureHistogram<'_> {
+    /// The documents with a code; 0 if they are not counted.
+    pub(super) fn docs_of(&self, code: usize) -> u64 {
+        self.docs.map_or(0, |docs| docs.by_code[code])
+    }
+
+    /// Whether both sides have enough documents, if they are counted.
+    pub(super) fn has_enough_docs(&self, left: u64) -> bool {
+        self.docs.is_none_or(|docs| left.min(docs.total - left) >= docs.least)
+    }
 }
 
 impl ConstrainedSearch<'_> {
@@ -39,15 +63,35 @@ impl ConstrainedSearch<'_> {
         let mut own = [0; 256];
         for (number, slot, sums) in of.features(&self.features) {
             let sums = feature_sums(sums, slot, &mut own);
-            let feature =
-                FeatureHistogram { number, slot, sums: &sums[..usize::from(slot.location.codes)] };
-            if feature.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
-                found.unsplittable.push(number);
-            } else if slot.is_category {
-                self.search_categories(of.node, &feature, found);
-            } else {
-                self.search_thresholds(&of, &feature, found);
+            let sums = &sums[..usize::from(slot.location.codes)];
+            let before = found.best;
+            let feature = FeatureHistogram { number, slot, sums, docs: None };
+            self.search_feature(&of, &feature, found);
+            if let (Some(counter), Some(best)) = (&of.node.counter, &found.best)
+                && best.slot == number
+                && counter.is_short(slot, best, of.node.total)
+            {
+                found.best = before;
+                let by_code = counter.by_code(slot);
+                let docs = Some(counter.counts(&by_code[..sums.len()]));
+                self.search_feature(&of, &FeatureHistogram { docs, ..feature }, found);
             }
+        }
+    }
+
+    /// Searches one feature.
+    pub(super) fn search_feature(
+        &self,
+        of: &NodeColumns<'_>,
+        feature: &FeatureHistogram<'_>,
+        found: &mut SearchResult,
+    ) {
+        if feature.sums.iter().filter(|&&sum| sum != 0).count() <= 1 {
+            found.unsplittable.push(feature.number);
+        } else if feature.slot.is_category {
+            self.search_categories(of.node, feature, found);
+        } else {
+            self.search_thresholds(of, feature, found);
         }
     }
 
@@ -62,12 +106,19 @@ impl ConstrainedSearch<'_> {
         let ways = [(false, 0), (true, missing)];
         for &(missing_left, more) in &ways[..=usize::from(missing != 0)] {
             let mut left = more;
+            let mut docs = 0;
             for (code, &sum) in (0..=u8::MAX).zip(&feature.sums[..codes - 1]) {
                 left = left.wrapping_add(sum);
+                docs += feature.docs_of(code.into());
+                let is_missing_left = of.node.missing_left(missing_left, missing, left);
+                let docs_of_missing = if is_missing_left { feature.docs_of(codes - 1) } else { 0 };
+                if !feature.has_enough_docs(docs + docs_of_missing) {
+                    continue;
+                }
                 let direction = self.constraints.direction(of.searcher.slots, feature.number, code);
                 let Some(value) = self.value(of.node, left, direction) else { continue };
                 let [priority, score] = self.score(of.node, feature, value, (missing_left, code));
-                let missing_left = of.node.missing_left(missing_left, missing, left);
+                let missing_left = is_missing_left;
                 let (slot, test) = (feature.number, SplitTest::UpTo(code));
                 let candidate =
                     SplitCandidate { value, score, priority, slot, test, missing_left, left };

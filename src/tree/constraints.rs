@@ -186,6 +186,18 @@ impl ActiveConstraints {
         })
     }
 
+    /// No constraints on this many slots.
+    pub(super) fn none(num_slots: usize) -> Self {
+        Self {
+            directions: vec![0; num_slots],
+            weights: vec![1.0; num_slots],
+            groups: Vec::new(),
+            constrained: FeatureSet::of(num_slots, []),
+            is_monotone: false,
+            categories: CategoryOptions::default(),
+        }
+    }
+
     /// The interaction groups that contain the empty path: all of them.
     pub(super) fn all_groups(&self) -> Vec<u32> {
         (0..self.groups.len() as u32).collect()

@@ -29,14 +29,23 @@ impl FeatureSlot {
         }
     }
 
+    /// The feature's code in a byte of its column.
+    #[inline]
+    pub(super) fn code(&self, byte: u8) -> u8 {
+        if self.is_whole { byte } else { self.location.code(byte) }
+    }
+
+    /// Whether a byte of the column goes left under a split.
+    #[inline]
+    pub(super) fn is_left(&self, byte: u8, test: &SplitTest, missing_left: bool) -> bool {
+        let code = self.code(byte);
+        let is_missing = u16::from(code) + 1 == self.location.codes;
+        if is_missing { missing_left } else { test.is_left(code) }
+    }
+
     /// The bytes of the column that go left under a split.
     pub(super) fn side(&self, test: &SplitTest, missing_left: bool) -> ByteSet {
-        let is_left = |byte: &u8| {
-            let code = self.location.code(*byte);
-            let is_missing = u16::from(code) + 1 == self.location.codes;
-            if is_missing { missing_left } else { test.is_left(code) }
-        };
-        (0..=u8::MAX).filter(is_left).collect()
+        (0..=u8::MAX).filter(|&byte| self.is_left(byte, test, missing_left)).collect()
     }
 }
 

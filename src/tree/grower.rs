@@ -4,6 +4,7 @@ use super::GROWING;
 use super::column_scan::SiblingPair;
 use super::column_strips::ColumnStrips;
 use super::constraints::{ActiveConstraints, ValueBounds};
+use super::doc_counts::SearchedLeaf;
 use super::features::{FeatureSet, FeatureSlot, FeatureSlots};
 use super::histogram::{HistogramPool, HistogramScratch, HistogramShape, NodeDocs};
 use super::kernel;
@@ -13,7 +14,7 @@ use super::packed_gradients::{GradientScale, pack};
 use super::partition::DocPartition;
 use super::reducer::{GrowthReducer, LocalReducer};
 use super::split_noise;
-use super::split_search::{SplitCandidate, SplitTest};
+use super::split_search::{SearchNode, SplitCandidate, SplitTest};
 use crate::binning::{BinnedMatrix, Binning, CategoryBins};
 use crate::error::{Result, room_for};
 use crate::gradient::Gradient;
@@ -354,7 +355,8 @@ impl Grower {
         let mut buffers = [job.own.take(), job.parent.take()];
         let nodes = self.nodes(&job, summary, |leaf, summary| {
             let features = self.sampled_features(&leaf.features, leaf.number, growth);
-            self.node(summary, leaf, features, growth)
+            let counter = self.side_counter(leaf, growth);
+            SearchNode { counter, ..self.node(summary, leaf, features, growth) }
         });
         let docs = if is_summed {
             NodeDocs::default()
@@ -363,8 +365,16 @@ impl Grower {
         };
         let pair = SiblingPair::of(docs, &mut buffers, &nodes, is_summed);
         let found = self.searcher(growth).search_pair(pair, spare);
-        let [own_found, found] =
-            self.reducer.best_splits(&self.options, growth.job.round, found)?;
+        let found = self.reducer.best_splits(&self.options, growth.job.round, found)?;
+        let [own_found, found] = if is_summed {
+            let sums = buffers.each_ref().map(Option::as_deref);
+            let leaves = [Some(job.leaf), job.sibling];
+            let searched =
+                [0, 1].map(|at| SearchedLeaf::of(leaves[at], nodes[at].as_ref(), sums[at]));
+            self.recount(searched, found, spare, growth)?
+        } else {
+            found
+        };
         self.scratch = scratch;
         self.record_result(job.leaf, own_found, summary.total, growth);
         let [own, parent] = buffers;

@@ -218,6 +218,7 @@ impl Grower {
             constrained,
             best_so_far: BestSoFar::default(),
             noise: self.noise(unsplit_value, leaf.number, growth),
+            counter: None,
         }
     }
 

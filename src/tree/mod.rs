@@ -25,6 +25,7 @@ mod column_strips;
 mod constrained_search;
 mod constraints;
 mod data_parallel;
+mod doc_counts;
 mod features;
 mod grower;
 mod histogram;

@@ -41,6 +41,15 @@ impl GradientSums {
 pub(super) struct GradientScale {
     pub(super) grad: f64,
     pub(super) mass: f64,
+    /// At least the packed mass of every document.
+    pub(super) largest_mass: f64,
+}
+
+impl GradientScale {
+    /// The scale in the other direction: 0 where nothing is scaled.
+    fn inverse(self) -> Self {
+        Self { grad: inverse(self.grad), mass: inverse(self.mass), ..self }
+    }
 }
 
 /// Documents that one task sums.
@@ -65,7 +74,7 @@ pub(super) fn pack(
     blocks.for_each(|(packed, gradients)| {
         kernel::pack(Level::best(), gradients, packing, packed);
     });
-    Ok((GradientScale { grad: inverse(scale.grad), mass: inverse(scale.mass) }, num_docs))
+    Ok((scale.inverse(), num_docs))
 }
 
 /// The factors for gradients, and the number of documents over all workers.
@@ -109,7 +118,12 @@ fn scale_of(
         Criterion::SecondOrder => scale(4_294_967_295.0, hess),
         Criterion::LeastSquares => 1.0,
     };
-    Ok((GradientScale { grad: scale(2_147_483_647.0, grad), mass }, num_docs))
+    let largest_mass = match criterion {
+        // Rounding adds at most one unit.
+        Criterion::SecondOrder => most[1] * mass + 1.0,
+        Criterion::LeastSquares => 1.0,
+    };
+    Ok((GradientScale { grad: scale(2_147_483_647.0, grad), mass, largest_mass }, num_docs))
 }
 
 /// Refuses more documents, over all workers, than least squares can count in 32 bits.

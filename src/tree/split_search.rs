@@ -8,6 +8,7 @@
 
 use super::column_scan::{SiblingPair, SplitSearcher};
 use super::constrained_search::ConstrainedSearch;
+use super::doc_counts::SideCounter;
 use super::features::FeatureSet;
 use super::kernel::{self, ByteSet, SearchScratch};
 use super::packed_gradients::GradientSums;
@@ -66,6 +67,8 @@ pub(super) struct SearchNode<'a> {
     /// A lower bound for the score of the chosen split.
     pub(super) best_so_far: BestSoFar,
     pub(super) noise: Option<SplitNoise>,
+    /// Counts the documents of both sides, if the masses do not.
+    pub(super) counter: Option<SideCounter<'a>>,
 }
 
 impl SearchNode<'_> {
@@ -236,6 +239,7 @@ mod tests {
                     constrained: None,
                     best_so_far: BestSoFar::default(),
                     noise,
+                    counter: None,
                 };
                 let nodes = [None, Some(&node)];
                 let pair =
@@ -347,6 +351,7 @@ mod tests {
                 constrained: None,
                 best_so_far: BestSoFar::default(),
                 noise: Some(noise),
+                counter: None,
             };
             let mut sums = vec![0; shape.stride * shape.width];
             let docs = NodeDocs { docs: &order, packed: &gradients, active_runs: &[] };

@@ -16,6 +16,7 @@ use super::split_search::SplitCandidate;
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Leaves per task.
 const LEAVES_A_TASK: usize = 16;
@@ -176,7 +177,10 @@ impl Grower {
         growth: &mut TreeGrowth<'_>,
     ) {
         let slot = self.slots.list[choice.slot];
-        let SplitOutcome { reduction, inherits, bounds } = self.split_outcome(at, choice, growth);
+        let Range { start, end } = self.leaves[at].docs;
+        let docs = [middles[0] - start, end - middles[0]];
+        let SplitOutcome { reduction, inherits, bounds } =
+            self.split_outcome(at, choice, docs, growth);
         let number = growth.splits.len();
         let leaf = &mut self.leaves[at];
         let above = leaf.parent;
@@ -194,11 +198,12 @@ impl Grower {
         growth.add_split(above, slot, &BestSplit { choice: *choice, reduction }, children);
     }
 
-    /// The effect of a split on a leaf.
+    /// The effect on a leaf of a split with this many documents on its sides.
     fn split_outcome(
         &self,
         at: usize,
         choice: &SplitCandidate,
+        docs: [usize; 2],
         growth: &TreeGrowth<'_>,
     ) -> SplitOutcome {
         let leaf = &self.leaves[at];
@@ -208,7 +213,10 @@ impl Grower {
         }
         let node = self.node(leaf.summary(), leaf, FeatureSet::default(), growth);
         let sides = [choice.left, leaf.total.wrapping_sub(choice.left)].map(GradientSums::of);
-        let inherits = sides.map(|sums| f64::from(sums.mass) < node.least);
+        let min_docs = self.options.min_leaf_docs as usize;
+        let is_small =
+            |sums: GradientSums, docs| f64::from(sums.mass) < node.least || docs < min_docs;
+        let inherits = [is_small(sides[0], docs[0]), is_small(sides[1], docs[1])];
         let constraints = self.constraints.as_ref();
         let direction =
             constraints.map_or(0, |constraints| constraints.direction_of(&self.slots, choice));

@@ -113,9 +113,10 @@ def train(
     max_depth : int, optional
         The most splits between the root of a tree and a leaf; None for no limit. Within: from 1.
     min_leaf_docs : int, default 20
-        The fewest docs of a leaf. With the criterion ``second_order`` a doc counts by its hessian,
-        and the docs of a node count as many as they are: exact where hessians are equal, as with
-        ``regression``, and else cheap. Within: from 1.
+        The fewest docs of a leaf. With the criterion ``second_order`` both sides of a split must
+        also hold at least as much of the node's hessians as so many of its docs do on average. A
+        leaf of a symmetric tree may have fewer docs: it then takes its value from the node above.
+        Within: from 1.
     min_leaf_hess : float, default 0.001
         The least sum of hessians of a leaf. With the criterion ``least_squares`` a split that
         leaves less is not made, and its node stays a leaf. Within: from 0.
@@ -252,8 +253,8 @@ def train(
         cut: the more, the less chance decides. With 0 the cut is the best of all ways to part them.
         Within: from 0.
     min_category_docs : int, default 5
-        A category with fewer docs in a node goes where those go that are not known. A doc counts by
-        its hessian, as for ``min_leaf_docs``.
+        A category with fewer docs in a node goes where those go that are not known. With the
+        criterion ``second_order`` a doc counts by its hessian, relative to the mean of the node.
     max_categories : int, default 32
         The most categories that a split may name; all others go the other way. Within: from 1.
     category_one_by_one : int, default 4

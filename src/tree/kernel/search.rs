@@ -5,6 +5,7 @@
 use super::avx512::Avx512Ops;
 use crate::simd::for_levels;
 use crate::tree::column_scan::{NodeColumns, SplitSearcher};
+use crate::tree::doc_counts::SideCounter;
 use crate::tree::features::{FeatureSet, FeatureSlot};
 use crate::tree::packed_gradients::GradientSums;
 use crate::tree::split_noise::SplitNoise;
@@ -33,6 +34,19 @@ impl SearchScratch {
 #[inline]
 pub(super) fn padded(num_splits: usize) -> usize {
     num_splits.next_multiple_of(FILTER_LANES).min(256)
+}
+
+/// The splits of a feature with missing values on one side, by code.
+struct ValuedSplits<'s> {
+    /// The sums of the codes up to each.
+    prefix: &'s [u64],
+    /// The value of a split after each code, or its score with noise.
+    values: &'s [f64],
+    /// The largest of these.
+    most: f64,
+    missing_left: bool,
+    /// The sum of missing values.
+    missing: u64,
 }
 
 for_levels! {
@@ -120,26 +134,90 @@ impl NodeColumns<'_> {
             if !beats(most, number, found.best.as_ref()) {
                 continue;
             }
-            // One of the values is the largest.
-            let at = values.iter().position(|&value| value == most).unwrap_or(0);
-            // With noise, the value has been overwritten by its score: compute it again, in eight
-            // equal lanes.
-            let value = match self.node.noise {
-                Some(_) => self.value_all(&[prefix[at]; LANES], more, &mut [0.0; LANES]),
-                None => most,
-            };
-            let left = prefix[at].wrapping_add(more);
-            found.best = Some(SplitCandidate {
-                value,
-                score: most,
-                priority: value,
-                slot: number,
-                test: SplitTest::UpTo(at as u8),
-                missing_left: self.node.missing_left(missing_left, missing, left),
-                left,
-            });
-            let bound = self.node.noise.as_ref().map_or(most, |noise| noise.value_bound(most));
-            self.node.best_so_far.raise(bound);
+            let splits = ValuedSplits { prefix, values, most, missing_left, missing };
+            let choice = self.candidate(number, &splits);
+            if let Some(counter) = &self.node.counter
+                && counter.is_short(slot, &choice, self.node.total)
+            {
+                self.search_counted(counter, (number, slot, sums), missing_left, found);
+                continue;
+            }
+            self.record(choice, found);
+        }
+    }
+
+    /// The split with the largest of the values.
+    #[inline(always)]
+    fn candidate(&self, number: usize, splits: &ValuedSplits<'_>) -> SplitCandidate {
+        let &ValuedSplits { prefix, values, most, missing_left, missing } = splits;
+        let more = if missing_left { missing } else { 0 };
+        // One of the values is the largest.
+        let at = values.iter().position(|&value| value == most).unwrap_or(0);
+        // With noise, the value has been overwritten by its score: compute it again, in eight
+        // equal lanes.
+        let value = match self.node.noise {
+            Some(_) => self.value_all(&[prefix[at]; LANES], more, &mut [0.0; LANES]),
+            None => most,
+        };
+        let left = prefix[at].wrapping_add(more);
+        SplitCandidate {
+            value,
+            score: most,
+            priority: value,
+            slot: number,
+            test: SplitTest::UpTo(at as u8),
+            missing_left: self.node.missing_left(missing_left, missing, left),
+            left,
+        }
+    }
+
+    #[inline(always)]
+    fn record(&self, choice: SplitCandidate, found: &mut SearchResult) {
+        found.best = Some(choice);
+        let (noise, score) = (self.node.noise.as_ref(), choice.score);
+        let bound = noise.map_or(score, |noise| noise.value_bound(score));
+        self.node.best_so_far.raise(bound);
+    }
+
+    /// Searches the splits of a feature that leave enough documents on both sides, with missing
+    /// values on one side. Rarely needed, so it is compiled for the portable level only.
+    #[cold]
+    #[inline(never)]
+    fn search_counted(
+        &self,
+        counter: &SideCounter<'_>,
+        (number, slot, sums): (usize, &FeatureSlot, &[u64]),
+        missing_left: bool,
+        found: &mut SearchResult,
+    ) {
+        let codes = usize::from(slot.location.codes);
+        let missing = sums[codes - 1];
+        let num_splits = codes - 1 - usize::from(missing == 0);
+        let more = if missing_left { missing } else { 0 };
+        let mut scratch = SearchScratch::new();
+        PortableOps::prefix_sums(&sums[..num_splits], &mut scratch.prefix);
+        let left = |code: usize| scratch.prefix[code].wrapping_add(more);
+        let is_missing_left = |code| self.node.missing_left(missing_left, missing, left(code));
+        let allowed = counter.allowed_codes(slot, num_splits, is_missing_left);
+        if allowed.is_empty() {
+            return;
+        }
+        // Whole steps; in what is added, nothing remains on the right.
+        let steps = allowed.start / LANES * LANES..allowed.end.next_multiple_of(LANES);
+        let refused = self.node.total.wrapping_sub(more);
+        scratch.prefix[steps.start..allowed.start].fill(refused);
+        scratch.prefix[allowed.end..steps.end].fill(refused);
+        // The values of codes that are not allowed stay below all others.
+        scratch.values.fill(f64::NEG_INFINITY);
+        let mut most =
+            self.value_all(&scratch.prefix[steps.clone()], more, &mut scratch.values[steps]);
+        if let Some(noise) = &self.node.noise {
+            most = score_all(noise, (slot.feature, missing_left), &mut scratch.values);
+        }
+        if beats(most, number, found.best.as_ref()) {
+            let (prefix, values) = (&scratch.prefix, &scratch.values);
+            let splits = ValuedSplits { prefix, values, most, missing_left, missing };
+            self.record(self.candidate(number, &splits), found);
         }
     }
 
