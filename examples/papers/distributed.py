@@ -12,6 +12,7 @@ Three set-ups, as in section 1.5: every worker has so many queries, so that K wo
 all pairs, splits by least squares), smaller.
 
     python examples/papers/distributed.py [--scale tiny|small|paper] [--sweep] [--figure figure.png]
+        [--queries 400] [--held 4000]
 
 ``--sweep`` tries several rates and leaves in each cell, chooses by the validation queries, and prints Table
 1.1; without it, all cells have the same. The paper's figures have no numbers in print; its findings are printed
@@ -24,7 +25,7 @@ import argparse
 import tempfile
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -255,12 +256,15 @@ def draw(bench: Bench, path: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", choices=SCALES, default="small")
+    parser.add_argument("--queries", type=int, help="of a worker")
+    parser.add_argument("--held", type=int, help="queries to choose the round by, and to test")
     parser.add_argument("--sweep", action="store_true", help="choose rate and leaves in each cell")
     parser.add_argument("--figure", metavar="FILE", help="where to draw figures 1.4 to 1.6")
     args = parser.parse_args()
     # Parts have features of one value.
     warnings.simplefilter("ignore", rr.RustrankWarning)
     scale, start = SCALES[args.scale], time.monotonic()
+    scale = replace(scale, queries=args.queries or scale.queries, held=args.held or scale.held)
     with tempfile.TemporaryDirectory() as name:
         bench = Bench(Path(name), scale, args.sweep)
         measured(bench)

@@ -1,5 +1,9 @@
 """Time by workers: figures 1.1 to 1.3 of Svore and Burges (2011), in miniature, with workers of MPI.
 
+Figure 1.1: workers that have all documents and search some of the features each, with few and many
+features. Figure 1.2: workers with so many documents each, of which the best tree or a drawn one is taken.
+Figure 1.3: the same with all documents divided among them.
+
 Workers are processes that `rustrank.train` starts, each with one thread; one process with one thread is
 what they are compared with. Loading is left out, as in the paper. Of the rounds of a training the first quartile
 counts, since others use the machine too, and of several trainings the least.
@@ -35,7 +39,8 @@ class Scale:
 
     queries: int
     docs: int
-    features: int
+    #: Figure 1.1 has all of these; the other figures the one in the middle.
+    features: tuple[int, ...]
     workers: tuple[int, ...]
     rounds: int
     leaves: int
@@ -43,11 +48,22 @@ class Scale:
 
 
 SCALES = {
-    "tiny": Scale(60, 10, 6, (1, 2), 6, 6, 1),
-    "small": Scale(1000, 100, 136, (1, 2, 4), 60, 31, 2),
-    # Section 1.5: 140,000 queries of about 100 docs, of which four fifths; 4000 features; 500 or 1000 rounds, 20 to 200 leaves, three runs.
-    "paper": Scale(112_000, 104, 4000, (1, 2, 4, 8, 16, 32), 500, 200, 3),
+    "tiny": Scale(60, 10, (6,), (1, 2), 6, 6, 1),
+    "small": Scale(1000, 100, (34, 136, 272), (1, 2, 4), 60, 31, 2),
+    # Section 1.5: 140,000 queries of about 100 docs, of which four fifths; 500 to 4000 features; 500 or 1000 rounds, 20 to 200 leaves, three runs.
+    "paper": Scale(112_000, 104, (500, 1000, 2000, 4000), (1, 2, 4, 8, 16, 32), 500, 200, 3),
 }
+
+
+def middle(scale: Scale) -> int:
+    """Return the number of features of figures 1.2 and 1.3."""
+    return scale.features[len(scale.features) // 2]
+
+
+def figure_1(scale: Scale) -> dict[int, str]:
+    """Return the titles of figure 1.1, by the number of features; one of them is figure 1.3's too."""
+    titles = {features: f"all docs, {features} features" for features in scale.features}
+    return {**titles, middle(scale): "all docs"}
 
 
 def seconds(
@@ -59,13 +75,13 @@ def seconds(
     return min(float(worked(job)[0]) for _ in range(scale.repeats)) * scale.rounds
 
 
-def sharded(folder: Path, queries: int, workers: int, scale: Scale) -> rr.Shards:
+def sharded(folder: Path, queries: int, workers: int, scale: Scale, features: int) -> rr.Shards:
     """Write docs of so many queries, in a shard for each worker."""
-    file = folder / f"{queries}.txt"
+    file = folder / f"{queries}-{features}.txt"
     if not file.exists():
-        made = rr.datasets.make_polynomial(queries, scale.docs, scale.features, seed=21)
+        made = rr.datasets.make_polynomial(queries, scale.docs, features, seed=21)
         made.to_letor(file)
-    return rr.shard(file, folder / f"{queries}-{workers}", shards=workers, overwrite=True)
+    return rr.shard(file, file.with_suffix(f".{workers}"), shards=workers, overwrite=True)
 
 
 def measured(folder: Path, scale: Scale) -> Times:
@@ -73,9 +89,16 @@ def measured(folder: Path, scale: Scale) -> Times:
     times: Times = {}
     most = scale.workers[-1]
     each = max(1, scale.queries // most)
+    for features, title in figure_1(scale).items():
+        if features == middle(scale):
+            continue
+        for workers in scale.workers:
+            shards = sharded(folder, scale.queries, workers, scale, features)
+            taken = seconds(shards, scale, workers, mode="features")
+            times[title, "features", workers] = taken
     for workers in scale.workers:
-        whole = sharded(folder, scale.queries, workers, scale)
-        part = sharded(folder, each * workers, workers, scale)
+        whole = sharded(folder, scale.queries, workers, scale, middle(scale))
+        part = sharded(folder, each * workers, workers, scale, middle(scale))
         if workers == 1:
             one = seconds(whole, scale, 1)
             times |= {("all docs", mode, 1): one for mode in MODES}
@@ -122,10 +145,16 @@ def findings(times: Times, scale: Scale) -> list[str]:
         return f"- {claim}: **{verdict}**: {said} times"
 
     central = at("all docs", "features", 1)
+    # Of too short a time no gain is known.
+    gains = [one / many if min(one, many) >= NOISE else 0.0 for one, many in (
+        (at(title, "features", 1), at(title, "features")) for title in figure_1(scale).values()
+    )]  # fmt: skip
     grown = "docs by workers"
     return [
         judged(f"{most} workers share features faster than one has all (figure 1.1)",
                [(central, at("all docs", "features"))], 1),
+        judged("workers that share features gain more the more features there are (figure 1.1)",
+               list(zip(gains[1:], gains, strict=False)) or [(gains[0], gains[0])], 1),
         judged(f"{most} workers that select are faster than one with all docs (figure 1.3)",
                [(central, at("all docs", mode)) for mode in SELECTIONS], 1),
         judged("a tree that is drawn is faster than the best (figures 1.2 and 1.3)",
@@ -144,17 +173,31 @@ def draw(times: Times, scale: Scale, path: str) -> None:
     mpl.use("agg")
     from matplotlib import pyplot as plt
 
-    figure, both = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
-    for axes, title in zip(both, ("all docs", "docs by workers"), strict=True):
+    # Figure 1.1 shows what sharing features gains; the others show seconds.
+    panels: dict[str, dict[str, list[float]]] = {
+        "1.1: some features each": {
+            f"{features} features": [
+                times[title, "features", 1] / times[title, "features", K] for K in scale.workers
+            ]
+            for features, title in figure_1(scale).items()
+        }
+    }
+    for title, name in (
+        ("docs by workers", "1.2: as many docs each"),
+        ("all docs", "1.3: a part of all docs each"),
+    ):
         kinds = [mode for mode in ("central", *MODES) if (title, mode, 1) in times]
-        for mode, mark in zip(kinds, ("o-", "s--", "^-", "v:"), strict=False):
-            values = [times[title, mode, K] for K in scale.workers]
-            axes.plot(scale.workers, values, mark, label=mode, markersize=5)
+        panels[name] = {mode: [times[title, mode, K] for K in scale.workers] for mode in kinds}
+    figure, places = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
+    for axes, (title, lines) in zip(places, panels.items(), strict=True):
+        for (name, values), mark in zip(lines.items(), ("o-", "s--", "^-", "v:"), strict=False):
+            axes.plot(scale.workers, values, mark, label=name, markersize=5)
         axes.set_xscale("log", base=2)
         axes.set_xticks(scale.workers, [str(K) for K in scale.workers])
         axes.set_ylim(0)
-        axes.set_xlabel(f"workers, {'a part each' if title == 'all docs' else 'as many docs each'}")
-        axes.set_ylabel("seconds")
+        axes.set_title(title, fontsize="medium")
+        axes.set_xlabel("workers")
+        axes.set_ylabel("times as fast" if title.startswith("1.1") else "seconds")
         axes.legend(frameon=False)
     figure.savefig(path, dpi=150)
 
@@ -169,7 +212,7 @@ def main() -> None:
     scale = SCALES[args.scale]
     with tempfile.TemporaryDirectory() as name:
         own = args.shards and rr.Shards.load(args.shards)
-        ratio(own or sharded(Path(name), scale.queries, 2, scale), scale)
+        ratio(own or sharded(Path(name), scale.queries, 2, scale, middle(scale)), scale)
         if args.only_ratio:
             return
         times = measured(Path(name), scale)
