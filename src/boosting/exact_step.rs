@@ -3,8 +3,9 @@
 //! A *Newton step* adds the leaf values as they are. An *exact step* multiplies them by the factor
 //! alpha that maximises a metric, found by a [sweep](crate::combine::sweep) between the scores so
 //! far and the tree's outputs (Wu, Burges, Svore and Gao 2008, section 3). The learning rate
-//! applies to both; an exact step is meant for a rate of 1. If the Newton step is as good as the optimum, it is taken: for the first tree,
-//! no alpha changes the order of documents, so any other step would be arbitrary.
+//! applies to both; an exact step is meant for a rate of 1. If the Newton step is as good as the
+//! optimum, it is taken: for the first tree, no alpha changes the order of documents, so any other
+//! step would be arbitrary.
 //!
 //! Cost of an exact step: a sweep over all documents, comparable to growing the tree.
 
@@ -71,18 +72,20 @@ impl ExactStep {
         let mut options = SweepOptions::new(self.metric.clone(), AlphaRange::Along { from, to });
         (options.curve_steps, options.few_outputs) = (0, self.ties == StepTies::Expected);
         let judged = judged(dataset);
-        let found = match self.ties {
-            StepTies::Expected => sweep(scores, outputs, &judged, &options, interrupt),
-            StepTies::Jitter(seed) => {
-                let shifted = break_ties(&[scores, outputs], &judged, TieBreak::Jitter(seed))?;
-                sweep(&shifted[0], &shifted[1], &judged, &options, interrupt)
-            }
+        let bins;
+        let tie_break = match self.ties {
+            StepTies::Expected => None,
+            StepTies::Jitter(seed) => Some(TieBreak::Jitter(seed)),
             StepTies::Feature(feature) => {
-                let values = bins_of(dataset, feature);
-                let shifted = break_ties(&[scores, outputs], &judged, TieBreak::Score(&values))?;
-                sweep(&shifted[0], &shifted[1], &judged, &options, interrupt)
+                bins = bins_of(dataset, feature);
+                Some(TieBreak::Score(&bins))
             }
         };
+        let shifted =
+            tie_break.map(|by| break_ties(&[scores, outputs], &judged, by)).transpose()?;
+        let [scores, outputs] =
+            shifted.as_ref().map_or([scores, outputs], |both| [&both[0], &both[1]]);
+        let found = sweep(scores, outputs, &judged, &options, interrupt);
         let found = dataset.name_caller_rows(found)?;
         let AlphaInterval { from: low, to: high } = found.interval;
         let is_all_one = low <= from && to <= high;

@@ -18,7 +18,7 @@ from rustrank import _rustrank
 from rustrank.combining.combiner import merged
 from rustrank.data.raw_rows import RawRows
 from rustrank.ensembles.members import needs_of, order_of
-from rustrank.errors import ParamError, RustrankError
+from rustrank.errors import InternalError, ParamError, RustrankError
 from rustrank.estimators.ranker import fitted_again, option_record, options_record
 from rustrank.inputs.scalars import seed_of
 from rustrank.model.mixture import mix
@@ -54,8 +54,10 @@ class FittedMember:
 
     @property
     def unseen(self) -> Scores:
-        """The scores of unseen documents, which must have been asked for."""
-        assert self.unseen_scores is not None  # noqa: S101 - `scored_unseen` names the member
+        """The scores of unseen documents, which must have been asked for (`scored_unseen`)."""
+        if self.unseen_scores is None:
+            message = "a member of the ensemble has no scores of unseen documents"
+            raise InternalError(message, code="ensemble.unseen_scores")
         return self.unseen_scores
 
 
