@@ -93,7 +93,7 @@ impl Rows {
 
     fn like(&self, train: &Dataset) -> Result<Dataset> {
         if self.labels.is_empty() {
-            return Dataset::empty(train.binning().clone());
+            return Dataset::empty(train.binning().clone(), false);
         }
         Dataset::like(&self.table(), self.data(), train.binning().clone(), &never())
     }
@@ -104,7 +104,7 @@ impl Rows {
         let pushed = sample.push(&self.table(), &never()).map(|()| sample);
         let binning = Arc::new(choose_global_bins(team, pushed, &bins(), &never())?);
         if self.labels.is_empty() {
-            return Dataset::empty(binning);
+            return Dataset::empty(binning, false);
         }
         Dataset::like(&self.table(), self.data(), binning, &never())
     }

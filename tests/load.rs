@@ -8,8 +8,10 @@ use rustrank::binning::nearest;
 use rustrank::data::line_source::{LineOptions, LineSource};
 use rustrank::data::load::load_from;
 use rustrank::data::{
-    Dataset, Infinite, LoadOptions, Loaded, MissingPolicy, RowData, StridedTable, load_files,
+    Dataset, Infinite, LoadOptions, Loaded, MissingPolicy, RowData, StridedTable, TextBase,
+    load_files,
 };
+use rustrank::model::{Component, Linear, Model, Normalisation, Part};
 use rustrank::random::draw;
 use rustrank::{Error, ErrorKind, Grouping, Interrupt, Queries};
 use std::fmt::Write as _;
@@ -187,6 +189,94 @@ fn one_high_feature_does_not_make_all_rows_wide() {
     let binning = Some(Arc::clone(like.dataset.binning()));
     let error = load_from(vec![source(&text, &options)], binning, &options, &Interrupt::new());
     assert_eq!(error.unwrap_err().fault().unwrap().code, "features");
+}
+
+/// Linear models of nine features; the scores of the second depend on the query.
+fn bases() -> [Model; 2] {
+    [Normalisation::AsIs, Normalisation::Query].map(|normalisation| {
+        let part = Part::Linear(Linear::new(vec![(0, 0.5), (4, -0.125), (8, 0.3)]));
+        let mut model = Model::new(9);
+        model.set_intercept(0.25).unwrap();
+        model.add(Component { weight: -2.5, normalisation, part }).unwrap();
+        model
+    })
+}
+
+/// The score of each document, computed query by query.
+fn scores(model: &Model, docs: &[Doc]) -> Vec<f64> {
+    let of_query = |docs: &[Doc]| {
+        let cells: Vec<f32> = docs.iter().flat_map(|doc| &doc.cells).map(|&x| nearest(x)).collect();
+        let mut scores = vec![0.0; docs.len()];
+        model.scorer().score_queries(&cells, &[0, docs.len()], &mut scores).unwrap();
+        scores
+    };
+    docs.chunk_by(|a, b| a.query == b.query).flat_map(of_query).collect()
+}
+
+#[test]
+fn rows_are_scored_by_a_base_while_they_are_read() {
+    let docs = docs(1500, 9, 1);
+    let text = text(&docs, true);
+    for model in bases() {
+        let expected = scores(&model, &docs);
+        let base = Some(TextBase::new(Arc::new(model)));
+        for block_bytes in [70, 5000, 1 << 18] {
+            for buffer_bytes in [0, 5000, 1 << 30] {
+                let lines = LineOptions { block_bytes, ..LineOptions::default() };
+                let options = LoadOptions { lines, buffer_bytes, base: base.clone(), ..options() };
+                let found = with_threads(3, || loaded(&text, &options)).unwrap().dataset;
+                let like = Some(Arc::clone(found.binning()));
+                let sources = vec![source(&text, &options)];
+                let again = load_from(sources, like, &options, &Interrupt::new()).unwrap().dataset;
+                for dataset in [&found, &again] {
+                    let scores = dataset.by_row(dataset.base_score().unwrap());
+                    assert_eq!(scores, expected, "{block_bytes} {buffer_bytes}");
+                }
+                assert_eq!(content(&found), content(&again));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_base_that_bins_can_score_leaves_the_dataset_as_it_is() {
+    let docs = docs(160, 9, 1);
+    let text = text(&docs, true);
+    let [model, _] = bases().map(Arc::new);
+    for buffer_bytes in [0, 1 << 30] {
+        let plain = LoadOptions { buffer_bytes, ..options() };
+        let base = |can: bool| {
+            let scores_bins = if can { |_: &_, _: &_| true } else { |_: &_, _: &_| false };
+            let base = Some(TextBase::new(model.clone()).if_needed(scores_bins));
+            loaded(&text, &LoadOptions { base, ..plain.clone() }).unwrap().dataset
+        };
+        assert_eq!(content(&base(true)), content(&loaded(&text, &plain).unwrap().dataset));
+        assert!(base(true).base_score().is_none());
+        let dataset = base(false);
+        assert_eq!(dataset.by_row(dataset.base_score().unwrap()), scores(&model, &docs));
+    }
+}
+
+#[test]
+fn text_wider_than_the_base_is_refused_and_narrower_text_has_zeros() {
+    let base = Some(TextBase::new(Arc::new(bases()[0].clone())));
+    for buffer_bytes in [0, 1 << 30] {
+        let options = LoadOptions { buffer_bytes, base: base.clone(), ..options() };
+        let error = loaded(&text(&docs(60, 10, 1), true), &options).unwrap_err();
+        assert_eq!(error.fault().unwrap().code, "features");
+        let mut narrow = docs(60, 5, 1);
+        let found = loaded(&text(&narrow, true), &options).unwrap().dataset;
+        for doc in &mut narrow {
+            doc.cells.resize(9, 0.0);
+        }
+        let plain = LoadOptions { base: None, ..options };
+        assert_eq!(found.num_features(), 9);
+        let thresholds = |dataset: &Dataset| {
+            let mappers = dataset.binning().mappers().iter();
+            mappers.map(|mapper| mapper.thresholds().to_vec()).collect::<Vec<_>>()
+        };
+        assert_eq!(thresholds(&found), thresholds(&table(&narrow, &plain)));
+    }
 }
 
 #[test]

@@ -78,6 +78,13 @@ impl RowSample {
         self.num_features
     }
 
+    /// Adds features that are 0 in all rows, up to this number, to a sample that is growing.
+    pub(crate) fn widen(&mut self, num_features: usize) {
+        if self.features.is_some() {
+            self.num_features = self.num_features.max(num_features);
+        }
+    }
+
     /// The sum of the hashes of all rows seen, which identifies them in any order.
     pub fn content(&self) -> u64 {
         self.content

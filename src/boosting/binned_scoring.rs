@@ -52,6 +52,13 @@ pub(super) fn can_score(model: &Model, binning: &Binning) -> bool {
     })
 }
 
+/// Whether training on data sets with these bins and without base scores can go on from a model.
+pub fn scores_bins(model: &Model, binning: &Binning) -> bool {
+    model.num_features() == binning.num_features()
+        && model.ranks_features() == binning.query_ranks()
+        && can_score(model, binning)
+}
+
 /// The score of each document of a data set, including its base score.
 ///
 /// Models other than sums of trees need data sets without base scores, because it is unknown which

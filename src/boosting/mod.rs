@@ -69,7 +69,7 @@ mod score_cache;
 mod trainer;
 mod tree_weights;
 
-pub use binned_scoring::{binning_of, score_above, score_dataset};
+pub use binned_scoring::{binning_of, score_above, score_dataset, scores_bins};
 pub use doc_sampling::DocSampling;
 pub use dropout::{Dropout, DropoutNormaliser};
 pub(crate) use evaluation::EvaluationSets;

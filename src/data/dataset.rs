@@ -39,16 +39,7 @@ impl Dataset {
         interrupt: &Interrupt,
     ) -> Result<Self> {
         options.check()?;
-        check_rows(table, &rows)?;
-        let choose = |table: &dyn CellSource, hashes: &[u64]| {
-            let binning = Binning::of_hashed(table, hashes, options, interrupt)?;
-            Ok(Arc::new(if options.query_ranks { binning.with_query_ranks() } else { binning }))
-        };
-        if options.query_ranks {
-            let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
-            return Self::of_table(&table, rows, choose, interrupt);
-        }
-        Self::of_table(table, rows, choose, interrupt)
+        Self::with_base(table, rows, BinSource::Choose(options), &|_| Ok(None), interrupt)
     }
 
     /// A dataset with the bins of another, as an evaluation set needs.
@@ -58,25 +49,42 @@ impl Dataset {
         binning: Arc<Binning>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
-        check_table(table, &binning)?;
-        check_rows(table, &rows)?;
-        if binning.query_ranks() {
-            let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
-            return Self::of_table(&table, rows, |_, _| Ok(binning), interrupt);
+        Self::with_base(table, rows, BinSource::Like(binning), &|_| Ok(None), interrupt)
+    }
+
+    /// A dataset whose base scores depend on the bins; `None` leaves those of `rows`.
+    pub(super) fn with_base(
+        table: &dyn CellSource,
+        rows: RowData,
+        bins: BinSource<'_>,
+        base: &dyn Fn(&Binning) -> Result<Option<Vec<f64>>>,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        if let BinSource::Like(binning) = &bins {
+            check_table(table, binning)?;
         }
-        Self::of_table(table, rows, |_, _| Ok(binning), interrupt)
+        check_rows(table, &rows)?;
+        if bins.query_ranks() {
+            let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
+            return Self::of_table(&table, rows, bins, base, interrupt);
+        }
+        Self::of_table(table, rows, bins, base, interrupt)
     }
 
     /// Finds the order of the rows before it bins them, so that each is written to its final place.
-    /// `bins` are those for the table and its hashes.
     fn of_table(
         table: &dyn CellSource,
-        rows: RowData,
-        bins: impl FnOnce(&dyn CellSource, &[u64]) -> Result<Arc<Binning>>,
+        mut rows: RowData,
+        bins: BinSource<'_>,
+        base: &dyn Fn(&Binning) -> Result<Option<Vec<f64>>>,
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let hashes = table.hashes(interrupt)?;
-        let binning = bins(table, &hashes)?;
+        let binning = bins.of_hashed(table, &hashes, interrupt)?;
+        if let Some(scores) = base(&binning)? {
+            rows.base_score = Some(scores);
+            rows.check_for(table.num_rows())?;
+        }
         let order = content_order(&hashes, &rows);
         let matrix = binning.encode_in_order(table, &order.grouping.rows, interrupt)?;
         Ok(Self { binning, matrix, documents: Documents::new(order, rows) })
@@ -94,10 +102,11 @@ impl Dataset {
         Ok(Self { binning, matrix, documents: Documents::new(order, rows) })
     }
 
-    /// The shard of a worker without documents.
-    pub fn empty(binning: Arc<Binning>) -> Result<Self> {
+    /// The shard of a worker without documents; those of the other workers may have base scores.
+    pub fn empty(binning: Arc<Binning>, has_base_scores: bool) -> Result<Self> {
         let matrix = BinnedMatrix::zeros(binning.layout().width(), 0)?;
-        let rows = RowData::new(Vec::new(), Grouping::in_row_order(Queries::none()));
+        let mut rows = RowData::new(Vec::new(), Grouping::in_row_order(Queries::none()));
+        rows.base_score = has_base_scores.then(Vec::new);
         Self::of_binned(binning, matrix, &[], rows)
     }
 
@@ -148,6 +157,37 @@ impl Dataset {
     /// The bytes this dataset holds.
     pub fn memory(&self) -> usize {
         self.matrix.memory() + self.documents.memory()
+    }
+}
+
+/// The bins of a dataset: those of another, or how they are chosen.
+pub(super) enum BinSource<'a> {
+    Choose(&'a BinOptions),
+    Like(Arc<Binning>),
+}
+
+impl BinSource<'_> {
+    /// Whether ranks within queries are features.
+    fn query_ranks(&self) -> bool {
+        match self {
+            Self::Choose(options) => options.query_ranks,
+            Self::Like(binning) => binning.query_ranks(),
+        }
+    }
+
+    /// The bins for a table, which has its ranks, and the hashes of its rows.
+    fn of_hashed(
+        self,
+        table: &dyn CellSource,
+        hashes: &[u64],
+        interrupt: &Interrupt,
+    ) -> Result<Arc<Binning>> {
+        let options = match self {
+            Self::Choose(options) => options,
+            Self::Like(binning) => return Ok(binning),
+        };
+        let binning = Binning::of_hashed(table, hashes, options, interrupt)?;
+        Ok(Arc::new(if options.query_ranks { binning.with_query_ranks() } else { binning }))
     }
 }
 

@@ -5,15 +5,16 @@
 //! the bins, and takes no more memory than the buffer, the sample and the binned rows; where features
 //! that a line does not mention are missing, it is parsed once more before, to count the features. With
 //! the bins of another dataset, a text is parsed once and nothing is buffered. The dataset is the same
-//! in all cases.
+//! in all cases. Where there is a base, rows are scored as they are binned.
 
 use super::builder::{DatasetBuilder, RowData};
-use super::dataset::Dataset;
+use super::dataset::{BinSource, Dataset};
 use super::labels::{BlockLabels, QueryLabels, TextLabels};
 use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::parallel_parse::parse_blocks;
 use super::parsed_table::{ParsedTable, RowChunk, RowParser, absent};
+use super::text_base::TextBase;
 use crate::binning::{BinOptions, Binning, CellSource as _, RowSample, nearest};
 use crate::error::{Error, Result, room_for};
 use crate::{Grouping, Interrupt, Progress};
@@ -33,8 +34,10 @@ pub struct LoadOptions {
     /// How the text is divided into blocks.
     pub lines: LineOptions,
     /// The most bytes of cells held in memory before the bins are chosen; all cells are held where ranks
-    /// within queries are features.
+    /// within queries are features, or the scores of the base depend on the query.
     pub buffer_bytes: usize,
+    /// The model whose scores become base scores. Rows have at least its features.
+    pub base: Option<TextBase>,
     /// Counts the bytes parsed; those of a text that is read twice count twice.
     pub progress: Progress,
 }
@@ -47,6 +50,7 @@ impl Default for LoadOptions {
             missing: None,
             lines: LineOptions::default(),
             buffer_bytes: 1 << 30,
+            base: None,
             progress: Progress::default(),
         }
     }
@@ -83,20 +87,18 @@ pub fn load_from(
     let mut loader = TextLoader::of(sources);
     let known = like.as_ref();
     let query_ranks = known.map_or(options.bins.query_ranks, |binning| binning.query_ranks());
-    if let Some(binning) = like.clone().filter(|_| !query_ranks) {
+    let buffer_bytes = options.kept_bytes(query_ranks);
+    if let Some(binning) = like.clone().filter(|_| buffer_bytes < usize::MAX) {
         let builder = DatasetBuilder::new(binning, 0)?;
         return loader.binned(builder, options, interrupt);
     }
-    // Ranks within queries need all values in memory.
-    let buffer_bytes = if query_ranks { usize::MAX } else { options.buffer_bytes };
     loader.buffer(buffer_bytes, options, interrupt)?;
     if let Some(binning) = like {
         return loader.dataset(binning, options, interrupt);
     }
-    if let Some(table) = &loader.table {
-        let (rows, query_ids) = loader.text.rows()?;
-        let dataset = Dataset::new(table, rows, &options.bins, interrupt)?;
-        return Ok(Loaded { dataset, query_ids });
+    if let Some(mut table) = loader.table.take() {
+        table.widen(loader.num_features);
+        return loader.of_table(&table, BinSource::Choose(&options.bins), options, interrupt);
     }
     let sample = loader.sample(loader.num_features, options, interrupt)?;
     let binning = Binning::choose(sample, &options.bins, interrupt)?;
@@ -107,7 +109,7 @@ pub fn load_from(
 #[derive(Default)]
 pub(crate) struct TextLoader {
     text: LetorText,
-    /// The number of features that have been read.
+    /// The number of features that have been read, or that the base has.
     pub(crate) num_features: usize,
     /// All rows, unless there are too many for the buffer.
     table: Option<ParsedTable>,
@@ -136,7 +138,7 @@ impl TextLoader {
             );
         }
         self.text.sources = options.open(paths)?;
-        self.buffer(options.buffer_bytes, options, interrupt)
+        self.buffer(options.kept_bytes(false), options, interrupt)
     }
 
     /// Reads the text for the first time and keeps its rows, or a sample if they take more bytes.
@@ -147,6 +149,7 @@ impl TextLoader {
         interrupt: &Interrupt,
     ) -> Result<()> {
         let Self { text, num_features, table, sample } = self;
+        *num_features = options.base.as_ref().map_or(0, TextBase::num_features);
         *table = Some(options.table());
         text.read(options, true, interrupt, |chunk| {
             *num_features = chunk.num_features.max(*num_features);
@@ -174,7 +177,8 @@ impl TextLoader {
             table.widen(width);
             return options.sample_of(table, interrupt);
         }
-        if let Some(sample) = self.sample.take() {
+        if let Some(mut sample) = self.sample.take() {
+            sample.widen(width);
             return Ok(sample);
         }
         let mut sample = RowSample::new(options.bins.sample_rows, width);
@@ -192,7 +196,9 @@ impl TextLoader {
         interrupt: &Interrupt,
     ) -> Result<Loaded> {
         if self.text.labels.labels.is_empty() {
-            return Ok(Loaded { dataset: Dataset::empty(binning)?, query_ids: Vec::new() });
+            let has_base_scores = options.base_for(&binning)?.is_some();
+            let dataset = Dataset::empty(binning, has_base_scores)?;
+            return Ok(Loaded { dataset, query_ids: Vec::new() });
         }
         self.dataset(binning, options, interrupt)
     }
@@ -204,14 +210,30 @@ impl TextLoader {
         options: &LoadOptions,
         interrupt: &Interrupt,
     ) -> Result<Loaded> {
-        let Some(mut table) = self.table else {
+        let Some(mut table) = self.table.take() else {
             let builder = DatasetBuilder::new(binning, self.text.labels.labels.len())?;
             return self.binned(builder, options, interrupt);
         };
-        let (rows, query_ids) = self.text.rows()?;
         refuse_wider(table.num_features(), binning.num_raw_features())?;
         table.widen(binning.num_raw_features());
-        Ok(Loaded { dataset: Dataset::like(&table, rows, binning, interrupt)?, query_ids })
+        self.of_table(&table, BinSource::Like(binning), options, interrupt)
+    }
+
+    /// The dataset of all rows of the text.
+    fn of_table(
+        mut self,
+        table: &ParsedTable,
+        bins: BinSource<'_>,
+        options: &LoadOptions,
+        interrupt: &Interrupt,
+    ) -> Result<Loaded> {
+        let (rows, query_ids) = self.text.rows()?;
+        let queries = rows.grouping.queries.clone();
+        let base = |binning: &Binning| {
+            let base = options.base_for(binning)?;
+            base.map(|base| base.score_table(table, &queries, interrupt)).transpose()
+        };
+        Ok(Loaded { dataset: Dataset::with_base(table, rows, bins, &base, interrupt)?, query_ids })
     }
 
     /// Reads the text into the bins of a dataset.
@@ -222,6 +244,7 @@ impl TextLoader {
         interrupt: &Interrupt,
     ) -> Result<Loaded> {
         let num_features = builder.binning().num_features();
+        self.text.base = options.base_for(builder.binning())?.cloned();
         self.text.read(options, false, interrupt, |chunk| {
             refuse_wider(chunk.num_features, num_features)?;
             builder.push(&options.table_of(chunk, num_features), interrupt)
@@ -276,6 +299,10 @@ struct LetorText {
     /// Those of the first reading.
     labels: TextLabels,
     was_read: bool,
+    /// The base that scores rows while they are read.
+    base: Option<TextBase>,
+    /// The scores of the base, in the order of the text.
+    base_scores: Vec<f64>,
 }
 
 impl LetorText {
@@ -288,31 +315,34 @@ impl LetorText {
         interrupt: &Interrupt,
         mut take: impl FnMut(RowChunk) -> Result<()>,
     ) -> Result<()> {
-        let again = std::mem::replace(&mut self.was_read, true);
+        let Self { sources, labels, was_read, base, base_scores } = self;
+        let again = std::mem::replace(was_read, true);
         let missing = options.missing.map(nearest);
         let parser = RowParser { letor: &options.letor, missing, kept };
-        for source in &mut self.sources {
+        for source in sources {
             if again {
                 source.rewind()?;
             } else {
-                self.labels.tracker.next_file();
+                labels.tracker.next_file();
             }
             // Only a hint, so it does not matter which thread saw which chunk first.
             let width_hint = AtomicUsize::new(0);
             let parse = |block: &TextBlock<'_>| {
-                let mut labels = BlockLabels::default();
+                let mut of_block = BlockLabels::default();
                 let expected = width_hint.load(Ordering::Relaxed);
                 let (chunk, outcome) = RowChunk::parse(parser, block, expected, |row, line| {
-                    labels.push(row, line);
+                    of_block.push(row, line);
                 });
                 options.progress.add(block.text().len() as u64);
                 width_hint.fetch_max(chunk.num_features, Ordering::Relaxed);
-                ((chunk, labels), outcome)
+                let scores = base.as_ref().map(|base| base.score_chunk(&chunk, interrupt));
+                ((chunk, of_block, scores), outcome)
             };
-            parse_blocks(source, interrupt, parse, |(chunk, of_block), before| {
+            parse_blocks(source, interrupt, parse, |(chunk, of_block, scores), before| {
                 if !again {
-                    self.labels.add(of_block, before)?;
+                    labels.add(of_block, before)?;
                 }
+                base_scores.extend(scores.transpose()?.unwrap_or_default());
                 take(chunk)
             })?;
         }
@@ -330,13 +360,27 @@ impl LetorText {
     /// The row data and query ids of all files.
     fn rows(&mut self) -> Result<(RowData, Vec<Box<str>>)> {
         let QueryLabels { labels, queries, ids } = self.labels()?;
-        Ok((RowData::new(labels, Grouping::in_row_order(queries)), ids))
+        let mut rows = RowData::new(labels, Grouping::in_row_order(queries));
+        rows.base_score = self.base.as_ref().map(|_| std::mem::take(&mut self.base_scores));
+        Ok((rows, ids))
     }
 }
 
 impl LoadOptions {
     fn open(&self, paths: &[impl AsRef<Path>]) -> Result<Vec<LineSource>> {
         paths.iter().map(|path| LineSource::open(path, &self.lines)).collect()
+    }
+
+    /// The bytes of cells that may be held; all of them where whole queries are needed.
+    fn kept_bytes(&self, query_ranks: bool) -> usize {
+        let needs_queries = self.base.as_ref().is_some_and(TextBase::needs_queries);
+        if query_ranks || needs_queries { usize::MAX } else { self.buffer_bytes }
+    }
+
+    /// The base, if datasets with these bins have base scores.
+    fn base_for(&self, binning: &Binning) -> Result<Option<&TextBase>> {
+        let base = self.base.as_ref().map(|base| base.is_needed(binning).map(|need| (base, need)));
+        Ok(base.transpose()?.filter(|(_, is_needed)| *is_needed).map(|(base, _)| base))
     }
 
     /// A table without rows.

@@ -26,6 +26,7 @@ pub mod qid;
 mod query_ranks;
 mod raw_dataset;
 pub mod scan;
+mod text_base;
 pub mod trec;
 
 pub use arrays::{
@@ -36,3 +37,4 @@ pub use dataset::Dataset;
 pub use documents::Documents;
 pub use load::{LoadOptions, Loaded, load_files};
 pub use raw_dataset::RawDataset;
+pub use text_base::TextBase;

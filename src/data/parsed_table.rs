@@ -262,6 +262,16 @@ impl RowChunk {
         Ok(head)
     }
 
+    /// The number of rows.
+    pub(super) fn num_rows(&self) -> usize {
+        self.num_rows
+    }
+
+    /// Writes the first cells of a row, as many as `to` has room for.
+    pub(super) fn read(&self, row: usize, to: &mut [f32]) {
+        self.rows.read(row, 0..to.len(), to, self.absent);
+    }
+
     /// Widens the rows for a feature that earlier lines did not have.
     fn widen(&mut self, wider: usize) {
         let stays = self.rows.width().is_none_or(|width| wider <= 2 * width.max(8));

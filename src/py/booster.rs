@@ -10,7 +10,7 @@ use super::stack::{NormalisationArg, StackArgs};
 use crate::Interrupt;
 use crate::boosting::{
     ReweighOptions, TrainingLoss, binning_of, merged, permutation_importance, refit, reweigh,
-    score_above, score_dataset,
+    score_above, score_dataset, scores_bins,
 };
 use crate::error::Result;
 use crate::model::{Child, Explainer, Model, Part, Scorer, Split, write_whole};
@@ -57,6 +57,11 @@ impl PyBooster {
 
     pub(super) fn model(&self) -> &Model {
         &self.inner
+    }
+
+    /// The model, shared.
+    pub(super) fn shared(&self) -> Arc<Model> {
+        self.inner.clone()
     }
 }
 
@@ -145,6 +150,17 @@ impl PyBooster {
     #[getter]
     fn query_ranks(&self) -> bool {
         self.inner.ranks_features()
+    }
+
+    /// Whether scores depend on the other documents of the query.
+    #[getter]
+    fn needs_queries(&self) -> bool {
+        self.scorer().needs_queries()
+    }
+
+    /// Whether training on datasets with these bins and without base scores can go on from the model.
+    fn scores_bins(&self, binning: &PyBinning) -> bool {
+        scores_bins(&self.inner, &binning.inner)
     }
 
     #[getter]

@@ -250,8 +250,9 @@ impl PyDataset {
 
     /// The shard of a worker without documents.
     #[staticmethod]
-    fn empty(binning: &PyBinning) -> PyResult<Self> {
-        let empty = detached(Some(1), |_| data::Dataset::empty(binning.inner.clone()))?;
+    fn empty(binning: &PyBinning, has_base_scores: bool) -> PyResult<Self> {
+        let binning = binning.inner.clone();
+        let empty = detached(Some(1), |_| data::Dataset::empty(binning, has_base_scores))?;
         Ok(Self { inner: Arc::new(empty) })
     }
 
@@ -267,9 +268,10 @@ impl PyDataset {
     ) -> PyResult<(Self, Vec<String>)> {
         let MissingPolicy { missing, infinite } = reading.policy()?;
         let (like, bins) = bins.source();
-        let (letor, buffer_bytes) =
-            (LetorOptions { infinite, ..text.options() }, text.buffer_bytes);
-        let options = LoadOptions { bins, letor, missing, buffer_bytes, ..LoadOptions::default() };
+        let letor = LetorOptions { infinite, ..text.options() };
+        let (buffer_bytes, base) = (text.buffer_bytes, text.base());
+        let options =
+            LoadOptions { bins, letor, missing, buffer_bytes, base, ..LoadOptions::default() };
         let count = options.progress.clone();
         let watch = |py: Python<'_>| match &text.progress {
             Some(callback) => callback.call1(py, (count.done(),)).map(|_| ()),
@@ -297,6 +299,11 @@ impl PyDataset {
     #[getter]
     fn num_features(&self) -> usize {
         self.inner.num_features()
+    }
+
+    #[getter]
+    fn has_base_scores(&self) -> bool {
+        self.inner.base_score().is_some()
     }
 
     /// The bytes of memory.

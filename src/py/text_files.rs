@@ -1,8 +1,11 @@
 //! Reads text files for Python: LETOR text, scores, TREC runs and qrels.
 
 use super::arrays::{NewArray, NewMatrix, fields_of};
+use super::booster::PyBooster;
 use super::gil::detached;
 use crate::Queries;
+use crate::boosting::scores_bins;
+use crate::data::TextBase;
 use crate::data::inspect;
 use crate::data::labels::{self, QueryLabels};
 use crate::data::letor::LetorOptions;
@@ -31,12 +34,22 @@ pub(super) struct LetorArgs {
     pub(super) buffer_bytes: usize,
     /// Called with the number of bytes parsed so far.
     pub(super) progress: Option<Py<PyAny>>,
+    /// The model whose scores become the base scores of a dataset.
+    base: Option<Py<PyBooster>>,
+    /// Whether there are base scores only if the bins are not enough to score the base.
+    base_if_needed: bool,
 }
 
 impl LetorArgs {
     pub(super) fn options(&self) -> LetorOptions {
         let Self { max_features, zero_based, .. } = *self;
         LetorOptions { max_features, zero_based, ..LetorOptions::default() }
+    }
+
+    /// The base of a dataset.
+    pub(super) fn base(&self) -> Option<TextBase> {
+        let base = TextBase::new(self.base.as_ref()?.get().shared());
+        Some(if self.base_if_needed { base.if_needed(scores_bins) } else { base })
     }
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -102,6 +102,78 @@ def test_a_base_in_batches_and_with_its_scores_is_the_same(tmp_path: Path) -> No
     scored = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base_score=base.score(DATA.X))
     assert rr.train(scored, num_trees=3, base=base) == expected
     assert rr.train(train, num_trees=3, base=base) == expected
+
+
+def _text(folder: Path, num_features: int = 50, name: str = "docs.txt") -> rr.datasets.Ranking:
+    """Write docs with missing and with absent values as text, and return them as arrays."""
+    X = DATA.X[:, :num_features].astype(np.float32)
+    X[::7, 2], X[::3, 5:9], X[:, -1] = np.nan, 0, 0
+    lines = [
+        f"{label:g} qid:{query} " + " ".join(f"{at}:{x}" for at, x in enumerate(row, 1) if x != 0)
+        for row, label, query in zip(X, DATA.y, DATA.qid, strict=True)
+    ]
+    (folder / name).write_text("\n".join(lines) + "\n")
+    return rr.datasets.Ranking(X, DATA.y, DATA.qid, DATA.feature_names)
+
+
+def _of_queries() -> dict[str, rr.Booster]:
+    """Return boosters whose scores depend on the other documents of the query."""
+    ranked = rr.Dataset(OTHER.X, OTHER.y, qid=OTHER.qid, query_ranks=True)
+    ranks = rr.train(ranked, num_trees=3, num_leaves=6)
+    plain = rr.Dataset(OTHER.X, OTHER.y, qid=OTHER.qid)
+    trees = rr.train(plain, num_trees=3, num_leaves=6)
+    return {"ranks": ranks, "mixed within queries": rr.mix([trees], normalise="query")}
+
+
+@pytest.mark.filterwarnings("ignore:.* are not used")
+@pytest.mark.parametrize("missing", [np.nan, 0.0])
+def test_text_is_scored_by_a_base_as_arrays_are(tmp_path: Path, missing: float) -> None:
+    docs = _text(tmp_path)
+    path = tmp_path / "docs.txt"
+    for name, base in {**_bases(tmp_path), **_of_queries()}.items():
+        how: dict[str, Any] = {"missing": missing, "query_ranks": base.query_ranks}
+        expected = rr.Dataset(docs.X, docs.y, qid=docs.qid, base=base, **how)
+        scores = base.score(docs.X, qid=docs.qid, missing=missing)
+        booster = rr.train(expected, num_trees=2, num_leaves=4)
+        for buffer_bytes, num_threads in ((None, None), (None, 1), (0, None), (9000, 1)):
+            dataset = rr.Dataset.from_letor(
+                path, base=base, buffer_bytes=buffer_bytes, num_threads=num_threads, **how
+            )
+            assert dataset.fingerprint == expected.fingerprint, (name, buffer_bytes)
+            assert (base.score(dataset) == scores).all(), (name, buffer_bytes)
+            assert rr.train(dataset, num_trees=2, num_leaves=4) == booster
+        # The base of the training set, in one pass over the text.
+        again = rr.Dataset.from_letor(path, like=dataset, missing=missing)
+        assert again.fingerprint == expected.fingerprint, name
+        assert (base.score(again) == scores).all(), name
+        assert rr.train(dataset, valid=again, num_trees=1).num_rounds == base.num_rounds + 1
+
+
+@pytest.mark.filterwarnings("ignore:.* are not used")
+def test_text_with_fewer_features_than_its_base_has_zeros(tmp_path: Path) -> None:
+    docs, path = _text(tmp_path, 30), tmp_path / "docs.txt"
+    padded = np.pad(docs.X, ((0, 0), (0, 20)))
+    for name, base in _bases(tmp_path).items():
+        expected = rr.Dataset(padded, docs.y, qid=docs.qid, base=base)
+        for buffer_bytes in (None, 0):
+            dataset = rr.Dataset.from_letor(path, base=base, buffer_bytes=buffer_bytes)
+            assert dataset.fingerprint == expected.fingerprint, name
+    narrow = rr.LambdaRank(epochs=1).fit(OTHER.X[:, :7], OTHER.y, qid=OTHER.qid).booster
+    for buffer_bytes in (None, 0):
+        with pytest.raises(rr.DataError, match="the base has another number of features: got 7"):
+            rr.Dataset.from_letor(path, base=narrow, buffer_bytes=buffer_bytes)
+    with pytest.raises(rr.DataError, match="the base has another number of features: got 7"):
+        rr.Dataset.from_letor(path, base=narrow, like=dataset)
+    with pytest.raises(TypeError, match="base: got 3, expected a Booster"):
+        rr.Dataset.from_letor(path, base=3)  # type: ignore[arg-type]
+
+
+def test_a_base_of_texts_cannot_score_letor_text(tmp_path: Path) -> None:
+    docs = _text(tmp_path)
+    words = {"word": [["a", "b"][row % 2] for row in range(len(docs.y))], "x": docs.X[:, 0]}
+    base = rr.train(rr.Dataset(words, docs.y, qid=docs.qid, categorical=["word"]), num_trees=1)
+    with pytest.raises(rr.ParamError, match="base: its categories are texts"):
+        rr.Dataset.from_letor(tmp_path / "docs.txt", base=base)
 
 
 def test_bases_that_do_not_fit_are_told(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ class Dataset:
         reading = building.ReadOptions(missing, infinite, num_threads)
         base = building.base_of(base, like, has_scores=base_score is not None)
         if base is not None:
-            ids, sizes = (qid, group) if base.query_ranks else (None, None)
+            ids, sizes = (qid, group) if base._core.needs_queries else (None, None)
             base_score = base.score(
                 X, qid=ids, group=sizes, missing=missing, infinite=infinite, num_threads=num_threads
             )
@@ -206,6 +206,7 @@ class Dataset:
         cls,
         path: str | PathLike[str] | Sequence[str | PathLike[str]],
         *,
+        base: Booster | None = None,
         feature_names: Sequence[str] | None = None,
         like: Dataset | Booster | None = None,
         query_ranks: bool | None = None,
@@ -233,13 +234,14 @@ class Dataset:
             Whether the first feature is 0 and not 1.
         buffer_bytes : int, optional
             The most bytes of parsed values to keep until the bins are chosen, by default 2**30; a longer
-            text is read twice instead. Not together with ``like``. With ``query_ranks`` all are kept.
+            text is read twice instead. Not together with ``like``. All are kept with ``query_ranks``, and
+            with a ``base`` whose scores depend on the other documents of the query.
         progress : bool, optional
             Whether to show a progress bar; by default on a terminal, when it takes a second.
-        feature_names, like, query_ranks, max_bins, sample_rows, missing, infinite, num_threads,
+        base, feature_names, like, query_ranks, max_bins, sample_rows, missing, infinite, num_threads,
         categorical
             As for `Dataset`. Categories must be numbers, and features are numbered from 0. Features
-            missing from a line are 0.
+            missing from a line are 0; so are the last features of ``base`` and ``like`` if no line has them.
         """
         reading = building.ReadOptions(missing, infinite, num_threads)
         names = as_names(feature_names)
@@ -250,12 +252,14 @@ class Dataset:
         more: dict[str, Any] = {"buffer_bytes": buffer_bytes, "categorical": categorical}
         bins = building.bins_of(like, names, max_bins, sample_rows, query_ranks, **more)
         text = building.LetorOptions(max_features, zero_based, buffer_bytes=buffer_bytes)
+        base = building.base_of_text(base, like, text)
         with progress_of_file(files := paths_of(path), progress) as text.progress:
             core, ids = _rustrank.Dataset.from_letor(files, text, bins, reading)
         if names:
             num_raw = core.num_features // (2 if core.binning.query_ranks else 1)
             check_length("feature_names", len(names), num_raw, "features")
-        return cls.__new__(cls)._finish(core, names, numbers_if_all(ids), like)
+        base = base if core.has_base_scores else None
+        return cls.__new__(cls)._finish(core, names, numbers_if_all(ids), like, base)
 
     @classmethod
     def from_batches(
@@ -297,7 +301,7 @@ class Dataset:
             bins, content = building.sampled((table for _, table in source.read()), bins, reading)
         builder = _rustrank.Builder(bins, source.num_rows, reading)
         columns, scores = Columns(), []
-        base = building.base_of(base, like, has_scores=False)
+        base = building.base_of_batches(base, like, bins)
         known = building.known_categories(like)
         names = None
         for batch, table in source.read():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -44,6 +45,9 @@ class LetorOptions:
     """
 
     progress: Callable[[int], object] | None = None
+    #: The model whose scores become base scores, and whether they do so only where bins cannot score it.
+    base: _rustrank.Booster | None = None
+    base_if_needed = False
 
     def __init__(
         self,
@@ -112,6 +116,22 @@ def is_booster(value: Any) -> TypeGuard[Booster]:
     return isinstance(getattr(value, "_core", None), _rustrank.Booster)
 
 
+@dataclass(frozen=True)
+class BaseIfNeeded:
+    """A base whose scores become base scores only if the bins are not enough to score it.
+
+    Given to `Dataset.from_letor` and `Dataset.from_batches` as their ``base`` where bins are not known
+    before: by workers and by the command line, whose users have no `Dataset` in their hands. A base that
+    was trained on the same bins then trains the same model as with a `Dataset` without base.
+    """
+
+    booster: Booster
+
+    def for_bins(self, binning: _rustrank.Binning) -> Booster | None:
+        """Return the base of a data set with these bins."""
+        return None if self.booster._core.scores_bins(binning) else self.booster
+
+
 def base_of(given: Any, like: Any, *, has_scores: bool) -> Booster | None:
     """Return the booster whose scores become base scores."""
     if given is None:
@@ -122,6 +142,32 @@ def base_of(given: Any, like: Any, *, has_scores: bool) -> Booster | None:
         message = "base and base_score: expected one of them, since a base has scores of its own"
         raise ParamError(message, code="base")
     return given
+
+
+def base_of_text(given: Any, like: Any, text: LetorOptions) -> Booster | None:
+    """Return the booster whose scores become base scores, and add it to the options of reading text."""
+    text.base_if_needed = isinstance(given, BaseIfNeeded)
+    base = base_of(given.booster if text.base_if_needed else given, like, has_scores=False)
+    if base is not None:
+        if base._core.category_names():
+            message = "base: its categories are texts, and LETOR text holds numbers"
+            raise ParamError(message, code="base")
+        text.base = base._core
+    return base
+
+
+def base_of_batches(given: Any, like: Any, binning: _rustrank.Binning) -> Booster | None:
+    """Return the booster whose scores of rows, which come in batches, become base scores."""
+    if isinstance(given, BaseIfNeeded):
+        given = given.for_bins(binning)
+    base = base_of(given, like, has_scores=False)
+    if base is not None and base._core.needs_queries:
+        message = (
+            "base: its scores depend on the other docs of the query, and batches may divide a query; "
+            "make the Dataset from arrays or from LETOR text"
+        )
+        raise ParamError(message, code="base")
+    return base
 
 
 def binning_of(like: Any) -> _rustrank.Binning | None:

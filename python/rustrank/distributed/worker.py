@@ -208,5 +208,5 @@ def _read_shards(
 
 def _empty(binning: _rustrank.Binning, names: list[str] | None) -> Dataset:
     """Return a data set without documents, with some bins."""
-    core = _rustrank.Dataset.empty(binning)
+    core = _rustrank.Dataset.empty(binning, has_base_scores=False)
     return Dataset.__new__(Dataset)._finish(core, names, np.empty(0, np.int64), warns=False)
