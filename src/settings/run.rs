@@ -50,7 +50,9 @@ parameters! {
             elsewhere "early_stopping_rounds early_stopping_round n_iter_no_change od_wait";
         /// A booster to go on from, of which the result is part: one trained on the same bins, or any
         /// that the datasets were made with (`base=`) or whose scores they have as their `base_score`.
-        /// By default the base that the training set was made with.
+        /// By default the base that the training set was made with. With `workers`, any booster that has
+        /// the features of the shards: each worker scores its documents by it as it reads them, unless
+        /// it was trained on the same bins.
         pub base: Foreign = Foreign(ParamValue::None), typed "Booster | None",
             elsewhere "init_model xgb_model warm_start";
         /// Options that go together; what is given besides wins over them. For small sets of noisy

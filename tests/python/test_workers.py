@@ -281,7 +281,26 @@ def test_those_that_are_left_may_go_on(
     rank: int,
     at: int,
 ) -> None:
-    faulty = Faulty(folder, tmp_path / "notes", workers=3, on_loss="shrink")
+    _shrink(Faulty(folder, tmp_path / "notes", workers=3, on_loss="shrink"), monkeypatch, rank, at)
+    assert launching._result(tmp_path / "notes").to_text() == undisturbed
+    with pytest.raises(rr.ParamError, match="on_loss='shrink' needs Open MPI"):
+        rr.train(folder / "s2", workers=2, on_loss="shrink", **OPTIONS)
+
+
+def test_those_that_are_left_score_the_shards_of_the_lost_one_by_the_base(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = rr.datasets.read_letor(folder / "valid.txt")
+    base = rr.LambdaRank(epochs=1).fit(docs.X, docs.y, qid=docs.qid).booster
+    train = rr.Dataset.from_letor(folder / "train.txt", base=base)
+    faulty = Faulty(folder, tmp_path / "notes", workers=3, on_loss="shrink", base=base)
+    _shrink(faulty, monkeypatch, 1, 3)
+    expected = rr.train(train, **OPTIONS).to_text()
+    assert launching._result(faulty.notes).to_text() == expected
+
+
+def _shrink(faulty: Faulty, monkeypatch: pytest.MonkeyPatch, rank: int, at: int) -> None:
+    """Kill one of three workers, and let the others train to the end."""
     faulty.job.save(faulty.notes / "job")
     script = str(ROOT / "tests" / "python" / "worker_with_faults.py")
     told = [str(faulty.notes / "job"), "kill", str(rank), str(at)]
@@ -294,9 +313,6 @@ def test_those_that_are_left_may_go_on(
         launcher.command(3, True, [python, "-m", "mpi4py", script, *told]), faulty.notes
     )
     assert "2 workers are left and go on" in ended.output
-    assert launching._result(faulty.notes).to_text() == undisturbed
-    with pytest.raises(rr.ParamError, match="on_loss='shrink' needs Open MPI"):
-        rr.train(folder / "s2", workers=2, on_loss="shrink", **OPTIONS)
 
 
 def test_workers_are_started_again(folder: Path, undisturbed: str, tmp_path: Path) -> None:

@@ -17,7 +17,13 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, ParquetFiles
 from rustrank.data.dataset import Dataset
-from rustrank.data.dataset_building import LetorOptions, ReadOptions, bins_of
+from rustrank.data.dataset_building import (
+    BaseIfNeeded,
+    LetorOptions,
+    ReadOptions,
+    base_of_text,
+    bins_of,
+)
 from rustrank.distributed.jobs import Job
 from rustrank.distributed.mpi import Ranks, report, require_world, save_note, world
 from rustrank.distributed.shards import Shards
@@ -86,10 +92,12 @@ def _arguments(job: Job, comm: Any, ranks: Ranks) -> tuple[Dataset, dict[str, An
     whole = options["mode"] == "features"
     numbers = shards.of_worker(0, 1) if whole else _own_shards(shards, overlap, comm)
     shards.check(numbers)
+    base = None if options["base"] is None else BaseIfNeeded(options["base"])
     if whole:
-        dataset = shards.dataset(numbers, num_threads=options["num_threads"])
+        dataset = shards.dataset(numbers, base=base, num_threads=options["num_threads"])
     else:
-        dataset = _read_shards(shards, numbers, team, options["num_threads"])
+        reading = ReadOptions(None, "error", options["num_threads"])
+        dataset = _read_shards(shards, numbers, team, reading, base)
     names = [str(one) for one in dataset.query_ids]
     team.check_queries(dataset._core, names, whole or overlap > 0)
     given = options | {
@@ -140,7 +148,7 @@ def _valid(path: str, job: Job, comm: Any, like: Dataset) -> Dataset:
     """Read this worker's part of a validation set.
 
     Shards are divided among the workers, and a plain file is read by the first worker. With
-    ``mode="features"`` every worker reads everything.
+    ``mode="features"`` every worker reads everything. The documents are scored by the base of ``like``.
     """
     whole, num_threads = job.options["mode"] == "features", job.options["num_threads"]
     if Path(path).is_dir() or path.endswith(".json"):
@@ -151,7 +159,7 @@ def _valid(path: str, job: Job, comm: Any, like: Dataset) -> Dataset:
             return shards.dataset(own, like=like, num_threads=num_threads)
     elif whole or comm.rank == 0:
         return Dataset.from_letor(path, like=like, num_threads=num_threads)
-    return _empty(like._core.binning, like._names)
+    return _empty(like._core.binning, like._names, like._base)
 
 
 def _progress_callback(job: Job, ranks: Ranks) -> Any:
@@ -183,15 +191,21 @@ def _failed(error: BaseException, folder: str, rank: int) -> int:
 
 
 def _read_shards(
-    shards: Shards, numbers: Sequence[int], team: _rustrank.Team, num_threads: int | None
+    shards: Shards,
+    numbers: Sequence[int],
+    team: _rustrank.Team,
+    reading: ReadOptions,
+    base: BaseIfNeeded | None,
 ) -> Dataset:
     """Read the shards of this worker, which may have none; all workers call this."""
     files = shards.paths([number for number in numbers if shards.shards[number].docs])
-    reading, bins = ReadOptions(None, "error", num_threads), bins_of(None)
+    bins = bins_of(None)
     if shards.kind == "letor":
-        text = LetorOptions()
+        scorer = base_of_text(base, None, text := LetorOptions())
         core, ids = _rustrank.Dataset.from_letor(list(map(str, files)), text, bins, reading, team)
-        return Dataset.__new__(Dataset)._finish(core, None, numbers_if_all(ids), warns=False)
+        scorer = scorer if core.has_base_scores else None
+        query_ids = numbers_if_all(ids)
+        return Dataset.__new__(Dataset)._finish(core, None, query_ids, base=scorer, warns=False)
     roles = {"label": shards.columns["label"], "qid": shards.columns["qid"]}
     # Without shards, the columns are those of the first file.
     parquet = ParquetFiles(files or shards.paths([0]), roles, None, _ROWS)
@@ -200,13 +214,17 @@ def _read_shards(
     for _, table in Batches(parquet).read() if files else ():
         for block in table.blocks():
             sampler.push(block)
-    binned = _empty(sampler.choose(team), parquet.features)
+    binning = sampler.choose(team)
+    binned = _empty(binning, parquet.features, None if base is None else base.for_bins(binning))
     if not files:
         return binned
-    return Dataset.from_batches(parquet, like=binned, num_threads=num_threads)
+    return Dataset.from_batches(parquet, like=binned, num_threads=reading.num_threads)
 
 
-def _empty(binning: _rustrank.Binning, names: list[str] | None) -> Dataset:
-    """Return a data set without documents, with some bins."""
-    core = _rustrank.Dataset.empty(binning, has_base_scores=False)
-    return Dataset.__new__(Dataset)._finish(core, names, np.empty(0, np.int64), warns=False)
+def _empty(
+    binning: _rustrank.Binning, names: list[str] | None, base: Booster | None = None
+) -> Dataset:
+    """Return a data set without documents, with some bins; the other workers' may have a base."""
+    core = _rustrank.Dataset.empty(binning, base is not None)
+    ids = np.empty(0, np.int64)
+    return Dataset.__new__(Dataset)._finish(core, names, ids, base=base, warns=False)

@@ -289,7 +289,9 @@ def train(
     base : Booster, optional
         A booster to go on from, of which the result is part: one trained on the same bins, or any
         that the datasets were made with (``base=``) or whose scores they have as their
-        ``base_score``. By default the base that the training set was made with.
+        ``base_score``. By default the base that the training set was made with. With ``workers``,
+        any booster that has the features of the shards: each worker scores its documents by it as
+        it reads them, unless it was trained on the same bins.
     preset : {"robust", "noisy", "wu2008", "paper", "burges2010", "gao2009", "svore2011", "yahoo2010"}, optional
         Options that go together; what is given besides wins over them. For small sets of noisy
         judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
