@@ -85,6 +85,25 @@ def test_train_prints_a_table_and_goes_on(files: Path, tmp_path: Path) -> None:
     assert rr.Booster.load(again).num_trees == 16
 
 
+def test_train_goes_on_from_a_model_of_any_kind(files: Path, tmp_path: Path) -> None:
+    train, valid, model = files / "train.txt", files / "valid.txt.gz", tmp_path / "m.rrk"
+    docs = rr.datasets.read_letor(valid)
+    plain = rr.Dataset.from_letor(train)
+    bases = {
+        "net": rr.LambdaRank(epochs=1).fit(docs.X, docs.y, qid=docs.qid).booster,
+        "trees of other bins": rr.train(rr.Dataset.from_letor(valid), num_trees=3),
+        "trees of the same bins": rr.train(plain, num_trees=3),
+    }
+    for name, base in bases.items():
+        base.save(tmp_path / "base.rrk")
+        good("train", train, model, *SMALL, "--valid", valid, "--base", tmp_path / "base.rrk")
+        # Bins that can score the base do so: the dataset is then that of a training without base.
+        is_same = name == "trees of the same bins"
+        dataset = plain if is_same else rr.Dataset.from_letor(train, base=base)
+        expected = rr.train(dataset, num_trees=8, num_leaves=6, base=base)
+        assert rr.Booster.load(model) == expected, name
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

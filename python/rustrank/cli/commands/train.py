@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> int:
     given = _given(options)
     launched = mpi.launched_world_size() is not None
     of_data = _shards if given.get("workers") is not None or launched else _datasets
-    data, valid = of_data(options)
+    data, valid = of_data(options, given.get("base"))
     booster = train(data, valid=valid, **passed(options, "progress", "resume"), **given)
     if launched and mpi.world().rank > 0:
         return 0
@@ -97,18 +97,20 @@ def _run(options: argparse.Namespace) -> int:
     return print_result(options, summary, _table_of(summary))
 
 
-def _datasets(options: argparse.Namespace) -> tuple[Any, Any]:
-    """Read the training set and the validation sets."""
+def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, Any]:
+    """Read the training set and the validation sets, and score them by a base of other bins."""
     from rustrank.data.dataset import Dataset
+    from rustrank.data.dataset_building import BaseIfNeeded
 
     how = {**reading_of(options), "progress": None if options.progress else False}
     path = path_of(options.data)
-    dataset = Dataset.from_letor(path, query_ranks=options.query_ranks, **how)
+    scorer: Any = None if base is None else BaseIfNeeded(base)
+    dataset = Dataset.from_letor(path, base=scorer, query_ranks=options.query_ranks, **how)
     files = options.valid or ()
     return dataset, {name: Dataset.from_letor(path_of(name), like=dataset, **how) for name in files}
 
 
-def _shards(options: argparse.Namespace) -> tuple[Any, Any]:
+def _shards(options: argparse.Namespace, _: Booster | None) -> tuple[Any, Any]:
     """Return the names of the files, which several workers read, of which this may be one."""
     if options.query_ranks:
         message = "--query-ranks: not with several workers, which have parts of the data"
