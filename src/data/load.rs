@@ -14,7 +14,7 @@ use super::letor::LetorOptions;
 use super::line_source::{LineOptions, LineSource, TextBlock};
 use super::parallel_parse::parse_blocks;
 use super::parsed_table::{ParsedTable, RowChunk, RowParser, absent};
-use super::text_base::TextBase;
+use super::text_base::{ChunkScores, TextBase};
 use crate::binning::{BinOptions, Binning, CellSource as _, RowSample, nearest};
 use crate::error::{Error, Result, room_for};
 use crate::{Grouping, Interrupt, Progress};
@@ -244,7 +244,7 @@ impl TextLoader {
         interrupt: &Interrupt,
     ) -> Result<Loaded> {
         let num_features = builder.binning().num_features();
-        self.text.base = options.base_for(builder.binning())?.cloned();
+        self.text.scores = options.base_for(builder.binning())?.cloned().map(ChunkScores::new);
         self.text.read(options, false, interrupt, |chunk| {
             refuse_wider(chunk.num_features, num_features)?;
             builder.push(&options.table_of(chunk, num_features), interrupt)
@@ -299,10 +299,8 @@ struct LetorText {
     /// Those of the first reading.
     labels: TextLabels,
     was_read: bool,
-    /// The base that scores rows while they are read.
-    base: Option<TextBase>,
-    /// The scores of the base, in the order of the text.
-    base_scores: Vec<f64>,
+    /// The scores of the base, if rows are scored while they are read.
+    scores: Option<ChunkScores>,
 }
 
 impl LetorText {
@@ -315,7 +313,7 @@ impl LetorText {
         interrupt: &Interrupt,
         mut take: impl FnMut(RowChunk) -> Result<()>,
     ) -> Result<()> {
-        let Self { sources, labels, was_read, base, base_scores } = self;
+        let Self { sources, labels, was_read, scores } = self;
         let again = std::mem::replace(was_read, true);
         let missing = options.missing.map(nearest);
         let parser = RowParser { letor: &options.letor, missing, kept };
@@ -335,18 +333,17 @@ impl LetorText {
                 });
                 options.progress.add(block.text().len() as u64);
                 width_hint.fetch_max(chunk.num_features, Ordering::Relaxed);
-                let scores = base.as_ref().map(|base| base.score_chunk(&chunk, interrupt));
-                ((chunk, of_block, scores), outcome)
+                ((chunk, of_block), outcome)
             };
-            parse_blocks(source, interrupt, parse, |(chunk, of_block, scores), before| {
+            parse_blocks(source, interrupt, parse, |(chunk, of_block), before| {
                 if !again {
                     labels.add(of_block, before)?;
                 }
-                base_scores.extend(scores.transpose()?.unwrap_or_default());
+                scores.as_mut().map_or(Ok(()), |scores| scores.push(&chunk, interrupt))?;
                 take(chunk)
             })?;
         }
-        Ok(())
+        scores.as_mut().map_or(Ok(()), |scores| scores.flush(interrupt))
     }
 
     /// The labels and queries of all files.
@@ -361,7 +358,7 @@ impl LetorText {
     fn rows(&mut self) -> Result<(RowData, Vec<Box<str>>)> {
         let QueryLabels { labels, queries, ids } = self.labels()?;
         let mut rows = RowData::new(labels, Grouping::in_row_order(queries));
-        rows.base_score = self.base.as_ref().map(|_| std::mem::take(&mut self.base_scores));
+        rows.base_score = self.scores.take().map(ChunkScores::into_scores);
         Ok((rows, ids))
     }
 }
