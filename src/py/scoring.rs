@@ -7,6 +7,7 @@ use super::arrays::{ColumnArg, ReadArgs, TableArg};
 use super::dataset::QueryArg;
 use crate::Grouping;
 use crate::Interrupt;
+use crate::binning;
 use crate::data::{FeatureValue, Infinite, MissingPolicy, TableColumn, refuse_infinite};
 use crate::error::{Result, check_features};
 use crate::model::{ClassScorer, Explainer, Scorer, Value};
@@ -270,11 +271,11 @@ impl RowWork<'_> {
     }
 }
 
-/// Replaces the values that stand for missing ones by NaN.
+/// Replaces the values that stand for missing ones by NaN. Both are compared as cells, as a dataset does.
 fn mark_missing<T: RawValue>(tile: &mut [T], policy: MissingPolicy) {
+    let missing = policy.missing.map(binning::nearest);
     let is_missing = |x: T| {
-        policy.missing == Some(x.into())
-            || (policy.infinite == Infinite::Missing && x.is_infinite())
+        missing == Some(x.cell()) || (policy.infinite == Infinite::Missing && x.is_infinite())
     };
     tile.iter_mut().filter(|x| is_missing(**x)).for_each(|x| *x = T::NAN);
 }

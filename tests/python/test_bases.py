@@ -107,7 +107,7 @@ def test_a_base_in_batches_and_with_its_scores_is_the_same(tmp_path: Path) -> No
 def _text(folder: Path, num_features: int = 50, name: str = "docs.txt") -> rr.datasets.Ranking:
     """Write docs with missing and with absent values as text, and return them as arrays."""
     X = DATA.X[:, :num_features].astype(np.float32)
-    X[::7, 2], X[::3, 5:9], X[:, -1] = np.nan, 0, 0
+    X[::7, 2], X[::5, 3], X[::3, 5:9], X[:, -1] = np.nan, -999.9, 0, 0
     lines = [
         f"{label:g} qid:{query} " + " ".join(f"{at}:{x}" for at, x in enumerate(row, 1) if x != 0)
         for row, label, query in zip(X, DATA.y, DATA.qid, strict=True)
@@ -126,14 +126,16 @@ def _of_queries() -> dict[str, rr.Booster]:
 
 
 @pytest.mark.filterwarnings("ignore:.* are not used")
-@pytest.mark.parametrize("missing", [np.nan, 0.0])
+@pytest.mark.parametrize("missing", [np.nan, 0.0, -999.9])
 def test_text_is_scored_by_a_base_as_arrays_are(tmp_path: Path, missing: float) -> None:
     docs = _text(tmp_path)
     path = tmp_path / "docs.txt"
+    scored = np.where(np.equal(docs.X, np.float32(missing)), np.nan, docs.X)
     for name, base in {**_bases(tmp_path), **_of_queries()}.items():
         how: dict[str, Any] = {"missing": missing, "query_ranks": base.query_ranks}
         expected = rr.Dataset(docs.X, docs.y, qid=docs.qid, base=base, **how)
-        scores = base.score(docs.X, qid=docs.qid, missing=missing)
+        scores = base.score(scored, qid=docs.qid)
+        assert (base.score(docs.X, qid=docs.qid, missing=missing) == scores).all()
         booster = rr.train(expected, num_trees=2, num_leaves=4)
         for buffer_bytes, num_threads in ((None, None), (None, 1), (0, None), (9000, 1)):
             dataset = rr.Dataset.from_letor(

@@ -286,7 +286,8 @@ class Dataset:
             twice, since bins are chosen in a first pass (not with ``like``). A batch is a mapping with
             ``X``, ``y``, ``qid`` and optionally ``row_weight`` and ``base_score``, or a tuple
             ``(X, y, qid)``. A query may continue in a later batch. Named columns are matched by name to
-            those of the first batch. Ranks within queries are not available.
+            those of the first batch. Ranks within queries are not available, nor is a ``base`` whose scores
+            depend on the other documents of the query.
         query_weight, base, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads,
         categorical
             As for `Dataset`. Without ``like``, categories must be numbers, and naming them needs
