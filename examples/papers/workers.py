@@ -22,9 +22,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from scale import Job, worked  # type: ignore[import-not-found]
-
 import rustrank as rr
+from scale import Job, worked
 
 MODES = ("histogram", "features", "full-selection", "sample-selection")
 SELECTIONS = MODES[2:]

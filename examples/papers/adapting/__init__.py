@@ -1,0 +1,1 @@
+"""Parts of `adaptation.py`: its data, its rankers and its tables."""
