@@ -5,12 +5,14 @@ to 5. Prints NDCG beside the papers' figures, with half of the 95% interval of N
 the validation queries, and which claims hold. Rows that begin with "ours:" have LambdaMART models as bases
 and `rustrank.adapt` with its defaults.
 
-    python examples/papers/adaptation.py [--scale tiny|small|paper] [--figure figure4.svg] [--log-inputs]
+    python examples/papers/adaptation.py [--scale tiny|small|paper] [--figure figure4.svg]
+        [--log-inputs] [--shift 0.3] [--drift 0.8]
     python examples/papers/adaptation.py --background MQ2007 --target MQ2008
 
 The data: `rustrank.datasets.make_domains`, one background and a target for the person names, three
 backgrounds and a target for the languages. ``small`` has a tenth of the papers' training queries, fewer
-documents a query, and 40 features where they have about 420. With two folders of five LETOR parts,
+documents a query, and 40 features where they have about 420. Tables 3 and 4 and Figure 4 (a) and (b) are
+made again with a tenth of the target's queries, for what they say of the open set depends on these. With two folders of five LETOR parts,
 Tables 3 and 4 on real sets that share their features: the open set is then the background's own.
 
 The rankers of Gao and others: LambdaRank nets by plain gradient descent with 15 hidden units (background) and
@@ -53,14 +55,16 @@ if TYPE_CHECKING:
 BASES = ("En", "Ja", "Cn")
 #: The queries of each background to train on, and those to choose on.
 Own = dict[str, tuple[Docs, Docs]]
+#: Whose rankers are judged, and what their names begin with.
+WHOSE = {"the papers' algorithms": "", "our defaults": "ours: "}
 
 
 @dataclass(frozen=True)
 class Scale:
     """How large everything is."""
 
-    #: Queries of the background and the target of the person names.
-    names: tuple[int, int]
+    #: Queries of the background of the person names, of their target, and of a target with few.
+    names: tuple[int, int, int]
     #: Queries of the three languages' backgrounds, and of their target.
     languages: tuple[int, int, int]
     korean: int
@@ -74,12 +78,15 @@ class Scale:
     rounds: int
     nets: Nets
     seeds: int
+    #: How far the target is from the background, and the open sets from the target.
+    shift: float = 0.3
+    drift: float = 0.8
 
 
 SCALES = {
-    "tiny": Scale((60, 20), (20, 60, 40), 20, (60, 8), 15, 30, 12, 15, Nets(4, (1e-2,)), 1),
+    "tiny": Scale((60, 20, 8), (20, 60, 40), 20, (60, 8), 15, 30, 12, 15, Nets(4, (1e-2,)), 1),
     "small": Scale(
-        names=(3_155, 575),
+        names=(3_155, 575, 58),
         languages=(617, 4_501, 3_283),
         korean=372,
         long=(1_489, 52),
@@ -92,7 +99,7 @@ SCALES = {
     ),
     # Tables 1 and 2 of the second paper, section 5.1 of the first; one test set is as large as the other.
     "paper": Scale(
-        names=(31_555, 5_752),
+        names=(31_555, 5_752, 575),
         languages=(6_167, 45_012, 32_827),
         korean=3_724,
         long=(14_893, 525),
@@ -115,16 +122,14 @@ class Adaptations:
 
 
 def markets(scale: Scale, sizes: tuple[int, int], seed: int, number: int = 0) -> Sets:
-    return rr.datasets.make_domains(
-        *sizes, scale.valid, scale.test, scale.docs, seed=seed, background=number
-    )
+    every = (*sizes, scale.valid, scale.test, scale.docs, seed)
+    return rr.datasets.make_domains(*every, shift=scale.shift, drift=scale.drift, background=number)
 
 
-def of_names(scale: Scale, given: Iterable[Sets] | None = None) -> Adaptations:
+def of_names(scale: Scale, drawn: Iterable[Sets]) -> Adaptations:
     """One background: Tables 3 and 4 and Figure 4 (a) and (b) of Gao and others."""
     made = Adaptations(figures={"names": Results()})
-    drawn = (markets(scale, scale.names, seed) for seed in range(scale.seeds))
-    for sets in given or drawn:
+    for sets in drawn:
         own = by.own_validation(sets.background)
         base = by.net(*own, by.BACKGROUND_UNITS, scale.nets)
         inside = by.net(sets.target, sets.valid_closed, by.IN_DOMAIN_UNITS, scale.nets)
@@ -212,10 +217,10 @@ def of_long_queries(scale: Scale) -> dict[int, Tested]:
     return tested
 
 
-def names_findings(made: Results, prefix: str = "") -> list[str]:
+def names_findings(made: Results, prefix: str = "", label: str = "") -> list[str]:
     """Judge what Gao and others say of Tables 3 and 4."""
     closed, opened = made.both
-    found = Findings(prefix)
+    found = Findings(tables.METRIC_2009, prefix, label)
     found.add("in-domain beats the background, closed", [(closed, "Back.", "In-domain")])
     found.add("the background beats in-domain, open", [(opened, "In-domain", "Back.")])
     others = ["In-domain", "2W-Interp.", "3W-Interp.", "λ-Boost"]
@@ -226,7 +231,7 @@ def names_findings(made: Results, prefix: str = "") -> list[str]:
     found.add("the grown set helps: 3W beats 2W, closed and open", pairs)
     pairs = [(on, one, "3W-Interp.") for on in made.both for one in ("Back.", "In-domain")]
     found.add("3W-interpolation beats both baselines, closed and open", pairs)
-    found.add_level("λ-SMART and λ-Boost are level, open", [(opened, "λ-Boost", "λ-SMART")])
+    found.add_smaller("λ-SMART's lead over λ-Boost is smaller, open", "λ-Boost", "λ-SMART", made)
     if prefix:
         pairs = [(on, "Back.", "refit") for on in made.both]
         found.add(
@@ -245,7 +250,7 @@ def of_each(on: Tested, first: str, second: str) -> list[tuple[Tested, str, str]
 def languages_findings(made: Results, prefix: str = "") -> list[str]:
     """Judge what Gao and others say of Tables 5 to 12."""
     closed, opened = made.both
-    found = Findings(prefix)
+    found = Findings(tables.METRIC_2009, prefix)
     smart = "λ-SMART ({})"
     found.add("in-domain beats each background, closed", of_each(closed, "Back. ({})", "In-domain"))
     found.add("in-domain beats each background, open", of_each(opened, "Back. ({})", "In-domain"))
@@ -262,7 +267,7 @@ def languages_findings(made: Results, prefix: str = "") -> list[str]:
 
 def first_findings(long: dict[int, Tested], languages: Results, prefix: str = "") -> list[str]:
     """Judge what Wu and others say of Tables 3 to 5."""
-    found = Findings(prefix)
+    found = Findings(tables.METRIC_2008, prefix)
     # With our defaults, the base is LambdaMART.
     base = "Back." if prefix else "λ-Rank"
     (queries, few), *_, (most, many) = long.items()
@@ -281,10 +286,9 @@ def first_findings(long: dict[int, Tested], languages: Results, prefix: str = ""
     return found.lines
 
 
-def figure_findings(figures: dict[str, Results]) -> list[str]:
-    """Judge what Gao and others say of Figure 4, by the mean of NDCG@1 to 10."""
-    found = Findings(metric="ndcg@1..10")
-    names = figures["names"]
+def leaves_findings(names: Results, label: str = "") -> list[str]:
+    """Judge what Gao and others say of Figure 4 (a) and (b)."""
+    found = Findings(tables.METRIC_2009, label=label)
     closed, opened = names.both
     steps = (("L = 1", "L = 2"), ("L = 2", "L = 5"), ("L = 5", "L = 20"))
     found.add("(a) more leaves are better, closed, without draws: 1, 2, 5, 20",
@@ -292,13 +296,24 @@ def figure_findings(figures: dict[str, Results]) -> list[str]:
     found.add("(b) but not so, open, without draws: 2 beats 20", [(opened, "L = 20", "L = 2")])
     drawn = [(on, f"{a}, random", f"{b}, random") for on in names.both for a, b in steps[1:]]
     found.add("(a), (b) more leaves are better, with draws: 2, 5, 20, closed and open", drawn)
-    for letter, name in zip("bdef", figures, strict=True):
-        on = figures[name].opened
-        found.add(f"({letter}) {name}: draws help, open, with 10 and 20 leaves",
-                  [(on, f"L = {n}", f"L = {n}, random") for n in (10, 20)])  # fmt: skip
-    found.add("(f) λ-Boost beats 2 leaves, open, Cn", [(figures["Cn"].opened, "L = 2", "L = 1")])
+    found.add("(b) draws help, open, with 10 and 20 leaves", draws_help(names))
     found.add("no λ-SMART with draws reaches 3W-interpolation, open",
               [(opened, f"L = {n}, random", "3W-Interp.") for n in by.LEAVES])  # fmt: skip
+    return found.lines
+
+
+def draws_help(figure: Results) -> list[tuple[Tested, str, str]]:
+    """Return the comparisons of draws at each node with none, on the open set, for large trees."""
+    return [(figure.opened, f"L = {n}", f"L = {n}, random") for n in (10, 20)]
+
+
+def languages_leaves_findings(figures: dict[str, Results]) -> list[str]:
+    """Judge what Gao and others say of Figure 4 (d) to (f)."""
+    found = Findings(tables.METRIC_2009)
+    for letter, (name, figure) in zip("def", figures.items(), strict=True):
+        claim = f"({letter}) draws help, open, with 10 and 20 leaves, {name}"
+        found.add(claim, draws_help(figure))
+    found.add("(f) λ-Boost beats 2 leaves, open, Cn", [(figures["Cn"].opened, "L = 2", "L = 1")])
     return found.lines
 
 
@@ -341,43 +356,64 @@ def on_real_folds(background: Path, target: Path, scale: Scale) -> None:
     """Print Tables 3 and 4 of Gao and others on real folds."""
     made = of_names(scale, real_folds(background, target))
     show_names(f"{background.name} to {target.name}, five folds, as Table {{}}, {{}}", made, False)
-    show_chosen(made)
-    lines = names_findings(made.table) + names_findings(made.table, "ours: ")
-    print("\nWhat held:\n\n" + "\n".join(lines))
+    tables.show_chosen("five folds", made.table.closed)
+    print("\nWhat held:")
+    for whose, prefix in WHOSE.items():
+        print(f"\nGao and others, with {whose}, by AveNDCG:\n")
+        print("\n".join(names_findings(made.table, prefix)))
+    print("\nFigure 4:\n\n" + "\n".join(leaves_findings(made.figures["names"])))
 
 
-def show_chosen(names: Adaptations) -> None:
-    tables.show_chosen("names", names.table.closed)
+def show_figure(
+    names: dict[int, Adaptations], languages: dict[str, Results], path: str | None
+) -> None:
+    """Print Figure 4 as tables, and draw it."""
+    sheet: dict[str, Tested] = {}
+    for queries, made in names.items():
+        figure = made.figures["names"]
+        sheet |= {f"(a) closed, {queries} queries": figure.closed}
+        sheet |= {f"(b) open, {queries} queries": figure.opened}
+    for letter, (name, figure) in zip("def", languages.items(), strict=True):
+        sheet[f"({letter}) open, {name}"] = figure.opened
+    for title, tested in sheet.items():
+        show(f"Gao and others, Figure 4 {title}", tested, {})
+    if path:
+        tables.draw(sheet, path)
 
 
 def on_artificial_markets(scale: Scale, picture: str | None) -> None:
     """Print all tables and Figure 4, and what held."""
-    names = of_names(scale)
-    show_names("Gao and others, Table {}, {}: one background", names)
+    background, *targets = scale.names
+    names = {
+        queries: of_names(
+            scale, (markets(scale, (background, queries), seed) for seed in range(scale.seeds))
+        )
+        for queries in targets
+    }
+    for queries, made in names.items():
+        title = f"Gao and others, Table {{}}, {{}}: one background, {queries} queries of the target"
+        show_names(title, made)
     second, first = of_languages(scale)
     show_languages(second.table)
     long = of_long_queries(scale)
     show_first(long, first)
-    figures = {**names.figures, **second.figures}
-    sheet = {"(a) names, closed": names.figures["names"].closed}
-    opened = zip("bdef", figures.items(), strict=True)
-    sheet |= {f"({letter}) {name}, open": of.opened for letter, (name, of) in opened}
-    for title, tested in sheet.items():
-        show(f"Gao and others, Figure 4 {title}", tested, {})
-    if picture:
-        tables.draw(sheet, picture)
-    tables.show_chosen("names", names.table.closed)
+    show_figure(names, second.figures, picture)
+    for queries, made in names.items():
+        tables.show_chosen(f"names, {queries} queries", made.table.closed)
     tables.show_chosen("languages, Gao and others", second.table.closed)
     tables.show_chosen("languages, Wu and others", first.closed)
     print("\nWhat held:")
-    for whose, prefix in (("the papers' algorithms", ""), ("our defaults", "ours: ")):
-        print(f"\nGao and others, with {whose}:\n")
-        print("\n".join(names_findings(names.table, prefix)))
+    for whose, prefix in WHOSE.items():
+        print(f"\nGao and others, with {whose}, by AveNDCG:\n")
+        for queries, made in names.items():
+            print("\n".join(names_findings(made.table, prefix, f"{queries} queries: ")))
         print("\n".join(languages_findings(second.table, prefix)))
-        if not prefix:
-            print("\n".join(figure_findings(figures)))
-        print(f"\nWu and others, with {whose}:\n")
+        print(f"\nWu and others, with {whose}, by NDCG@10:\n")
         print("\n".join(first_findings(long, first, prefix)))
+    print("\nGao and others, Figure 4, by AveNDCG:\n")
+    for queries, made in names.items():
+        print("\n".join(leaves_findings(made.figures["names"], f"{queries} queries: ")))
+    print("\n".join(languages_leaves_findings(second.figures)))
 
 
 def main() -> None:
@@ -387,12 +423,16 @@ def main() -> None:
     parser.add_argument("--background", type=Path, help="a folder with part1.txt to part5.txt")
     parser.add_argument("--target", type=Path, help="another, with the same features")
     parser.add_argument("--log-inputs", action="store_true", help="nets take logarithms of counts")
+    for name in ("shift", "drift"):
+        parser.add_argument(f"--{name}", type=float, help="as in rustrank.datasets.make_domains")
     args = parser.parse_args()
     # Real sets have features of one value.
     warnings.simplefilter("ignore", rr.RustrankWarning)
     scale, start = SCALES[args.scale], time.monotonic()
     if args.log_inputs:
         scale = replace(scale, nets=scale.nets._replace(inputs="auto"))
+    domains = {"shift": args.shift, "drift": args.drift}
+    scale = replace(scale, **{name: one for name, one in domains.items() if one is not None})
     if args.background is not None and args.target is not None:
         on_real_folds(args.background, args.target, scale)
     else:
