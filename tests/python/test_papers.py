@@ -63,6 +63,12 @@ def test_adaptation_judges_the_papers_algorithms_apart_from_ours() -> None:
     assert re.search(r"^- λ-SMART: \d+ trees of \d+ leaves, rate 0\.[15]$", chosen, re.MULTILINE)
 
 
+def test_adaptation_studies_the_settings_chosen_in_the_paper() -> None:
+    found = held(run("adaptation.py", "--scale", "tiny", "--study"))
+    assert len(found) == 8
+    assert "8 queries: 2W-interpolation beats λ-SMART, all M trees, open" in found
+
+
 def test_adaptation_reads_real_folds(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     sets = [

@@ -85,6 +85,11 @@ def own_validation(background: Docs) -> tuple[Docs, Docs]:
     return split(background, 0.8)
 
 
+def leaf_docs(docs: Docs) -> int:
+    """Return the fewest documents of a leaf: 20, the default, are too many where there are few."""
+    return min(20, max(1, len(docs.y) // 10))
+
+
 def lambda_smart(
     base: rr.Booster, sets: Sets, rates: Sequence[float] = RATES, **options: Any
 ) -> Ranker:
@@ -92,15 +97,13 @@ def lambda_smart(
     docs, valid = sets.target, sets.valid_closed
     train = rr.Dataset(docs.X, docs.y, qid=docs.qid, base=base)
     held = rr.Dataset(valid.X, valid.y, qid=valid.qid, like=train, base=base)
-    # Leaves of 20 documents, the default, are too large for a target of few.
-    least = min(20, max(1, len(docs.y) // 10))
     tried = []
     for rate in rates:
         made = rr.train(
             train,
             valid=held,
             early_stopping=PATIENCE,
-            min_leaf_docs=least,
+            min_leaf_docs=leaf_docs(docs),
             learning_rate=rate,
             **options,
         )
@@ -116,6 +119,17 @@ def lambda_smart_2009(
     share = {} if random else {"rows_per_node": 1.0, "features_per_node": 1.0}
     sizes: dict[str, Any] = {"num_trees": rounds, "num_leaves": leaves, **share}
     return lambda_smart(base, sets, preset="gao2009", **sizes)
+
+
+def lambda_smart_as_chosen(base: rr.Booster, sets: Sets, rounds: int) -> dict[str, Ranker]:
+    """LambdaSMART at what Gao and others chose on their data; the number of trees is chosen, or is M."""
+    given: dict[str, Any] = {"num_trees": rounds, "num_leaves": 20, "preset": "gao2009"}
+    docs = sets.target
+    train = rr.Dataset(docs.X, docs.y, qid=docs.qid, base=base)
+    return {
+        "λ-SMART, M chosen": lambda_smart(base, sets, rates=(0.5,), **given),
+        "λ-SMART, all M trees": Ranker(rr.train(train, min_leaf_docs=leaf_docs(docs), **given)),
+    }
 
 
 def lambda_smart_2008(base: rr.Booster, sets: Sets, rounds: int, leaves: int) -> Ranker:
