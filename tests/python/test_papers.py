@@ -49,11 +49,7 @@ def test_adaptation_prints_tables_beside_the_papers(tmp_path: Path) -> None:
     # Half of the 95% interval.
     assert re.search(r"^\| λ-SMART \|.* ± 0\.\d{4} \|", said, re.MULTILINE)
     assert 1000 < picture.stat().st_size < 60_000
-
-
-def test_adaptation_judges_the_papers_algorithms_apart_from_ours() -> None:
-    pytest.importorskip("sklearn")
-    said = run("adaptation.py", "--scale", "tiny", "--log-inputs", "--drift", 1)
+    # Verdicts on the papers' algorithms, and apart from them on ours.
     found = held(said)
     for claim in ("20 queries: λ-SMART is the best, closed", "table 5: λ-SMART beats its base"):
         assert {claim, f"ours: {claim}"} <= set(found)
@@ -64,7 +60,7 @@ def test_adaptation_judges_the_papers_algorithms_apart_from_ours() -> None:
 
 
 def test_adaptation_studies_the_settings_chosen_in_the_paper() -> None:
-    found = held(run("adaptation.py", "--scale", "tiny", "--study"))
+    found = held(run("adaptation.py", "--scale", "tiny", "--study", "--log-inputs", "--drift", 1))
     assert len(found) == 8
     assert "8 queries: 2W-interpolation beats λ-SMART, all M trees, open" in found
 
