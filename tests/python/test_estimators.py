@@ -138,13 +138,50 @@ def test_a_column_of_query_ids_is_no_feature(make: Any) -> None:
 
 
 def test_without_queries_a_warning_says_that_all_rows_are_one() -> None:
-    with pytest.warns(rr.RustrankWarning, match=f"all {len(Y)} rows count as one") as caught:
+    with pytest.warns(rr.RustrankWarning, match=f"all {len(Y):,} rows count as one") as caught:
         ranker = small().fit(X, Y)
     assert caught[0].filename == __file__
     assert ranker.booster_ == small().fit(X, Y, group=[len(Y)]).booster_
-    with pytest.warns(rr.RustrankWarning, match="no queries are given") as caught:
+    with pytest.warns(rr.RustrankWarning, match="NO QUERIES ARE GIVEN") as caught:
         ranker.score(X, Y)
     assert caught[0].filename == __file__
+
+
+def test_thousands_of_rows_are_not_one_query_by_mistake() -> None:
+    many, labels = np.tile(X, (2, 1)), np.tile(Y, 2)
+    for kind in (rr.LambdaMART, rr.LambdaRank, rr.LambdaBoost):
+        with pytest.raises(rr.DataError, match="got no queries for 4,000 rows") as caught:
+            kind().fit(many, labels)
+        assert caught.value.code == "query.missing"
+    assert small().fit(many, labels, group=[len(labels)]).booster_
+    # The loss of MART needs no queries.
+    with pytest.warns(rr.RustrankWarning, match="NO QUERIES ARE GIVEN"):
+        small(rr.MART).fit(many, labels)
+
+
+@pytest.mark.parametrize("kind", [rr.LambdaMART, rr.LambdaRank])
+def test_a_ranker_that_was_fitted_with_queries_does_not_do_without(kind: Any) -> None:
+    ranker = kind(**({"epochs": 2} if kind is rr.LambdaRank else {"n_estimators": 3}))
+    with pytest.raises(rr.DataError, match="eval_set: got no queries, expected some"):
+        ranker.fit(X, Y, qid=QID, eval_set=[(V, Z)])
+    ranker.fit(X, Y, QID, eval_set=[(V, Z)], eval_qid=[IDS])
+    with pytest.raises(rr.DataError, match="enable_metadata_routing=True") as caught:
+        ranker.score(V, Z)
+    assert caught.value.code == "query.missing"
+    assert ranker.score(V, Z, qid=IDS) == ranker.score(V, Z, group=np.bincount(IDS))
+    again = pickle.loads(pickle.dumps(ranker))  # noqa: S301
+    with pytest.raises(rr.DataError, match="got no queries"):
+        again.score(V, Z)
+
+
+def test_thirty_rows_are_learned_from() -> None:
+    with pytest.warns(rr.RustrankWarning, match="30 docs.*min_leaf_docs is 3 instead"):
+        ranker = rr.LambdaMART(n_estimators=3).fit(X[:30], Y[:30], qid=QID[:30])
+    assert ranker.booster_.num_trees == 3
+    few = rr.LambdaMART(n_estimators=3, min_leaf_docs=3).fit(X[:30], Y[:30], qid=QID[:30])
+    assert (ranker.predict(X) == few.predict(X)).all()
+    with pytest.raises(rr.ParamError, match="min_leaf_docs is too large for the data: got 20"):
+        rr.LambdaMART(min_leaf_docs=20).fit(X[:30], Y[:30], qid=QID[:30])
 
 
 def test_warnings_name_the_line_that_called() -> None:
@@ -414,7 +451,7 @@ def test_ranks_within_queries_are_features_if_asked_for() -> None:
     assert ranker.booster_ == rr.train(train, num_trees=5, num_leaves=5, min_leaf_docs=5)
     assert (ranker.predict(V, qid=IDS) == ranker.booster_.score(V, qid=IDS)).all()
     assert ranker.score(V, Z, qid=IDS) == ranker.score(V, Z, group=np.bincount(IDS))
-    with pytest.warns(rr.RustrankWarning, match="no queries are given"):
+    with pytest.raises(rr.DataError, match="got no queries"):
         ranker.predict(V)
     plain = small().fit(X, Y, qid=QID)
     assert (plain.predict(V, qid=IDS) == plain.predict(V)).all()

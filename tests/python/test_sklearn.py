@@ -56,15 +56,13 @@ def routing() -> Iterator[None]:
         yield
 
 
-# The checks' data are a dozen rows of numbers: leaves must be small, and labels above 30 have no gain
-# of 2^label. They know of no queries, and of no class that is not made of `BaseEstimator`.
+# As constructed by default. The checks know of no queries, and of no class that is not made of
+# `BaseEstimator`.
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("kind", [*TREES, *NETS, rr.LambdaBoost])
 def test_it_passes_the_checks_of_estimators(kind: Any) -> None:
-    size = {"epochs": 3} if kind in NETS else {"n_estimators": 3}
-    size |= {"min_leaf_docs": 1} if kind in TREES else {}
     results = estimator_checks.check_estimator(
-        kind(**size, gain="linear"), on_fail=None, on_skip=None, expected_failed_checks=EXPECTED
+        kind(), on_fail=None, on_skip=None, expected_failed_checks=EXPECTED
     )
     failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
     assert not failed
@@ -167,10 +165,17 @@ def test_a_column_of_query_ids_needs_no_routing() -> None:
         assert list(search.best_estimator_.feature_names_in_) == list("abcdef")
 
 
-def test_a_search_without_query_ids_for_scores_warns() -> None:
+def test_a_search_without_query_ids_for_scores_has_no_score() -> None:
     search = GridSearchCV(rr.LambdaMART(**SMALL), {"num_leaves": [2]}, cv=GroupKFold(2))
-    with pytest.warns(rr.RustrankWarning, match="enable metadata routing"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         search.fit(X, Y, qid=QID, groups=QID)
+    assert any("enable_metadata_routing=True" in str(one.message) for one in caught)
+    assert np.isnan(search.cv_results_["mean_test_score"]).all()
+    with pytest.raises(rr.DataError, match="got no queries"):
+        GridSearchCV(
+            rr.LambdaMART(**SMALL), {"num_leaves": [2]}, cv=GroupKFold(2), error_score="raise"
+        ).fit(X, Y, qid=QID, groups=QID)
 
 
 def test_rankers_are_drawn_in_notebooks() -> None:

@@ -12,7 +12,7 @@ from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.ensembles._member_fitting import score
 from rustrank.ensembles.ensemble import Ensemble
 from rustrank.errors import DataError, RustrankWarning, wrong_kind
-from rustrank.estimators.fitting import queries_within
+from rustrank.estimators.fitting import WithoutQueries, queries_within
 from rustrank.estimators.lambdamart import MART, LambdaMART
 from rustrank.estimators.ranker import Ranker, fitted_again
 from rustrank.formatting import Table, TableResult, interval, number
@@ -212,7 +212,7 @@ def _docs(
     teacher: Any, X: Any, y: Any, queries: tuple[Any, Any], num_threads: int | None
 ) -> tuple[RawRows, Scores]:
     """Return the documents and the teacher's scores of them."""
-    taken, qid, group = queries_within(X, *queries)
+    taken, qid, group = queries_within(X, *queries, without=WithoutQueries.ANY)
     labels = np.zeros(taken.num_rows, np.float32) if y is None else y
     docs = as_raw_rows({"X": taken, "y": labels, "qid": qid, "group": group}, "X")
     if isinstance(teacher, Booster):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,25 +37,44 @@ if TYPE_CHECKING:
 QID = "qid"
 #: The fields of a validation set.
 _FIELDS = ("X", "y", "qid", "group", "query_weight")
+#: The most rows that may be one query without anybody saying so.
+_MOST_ROWS = 3000
+#: How queries are given.
+_HOW = (
+    "Pass qid= or group=, or have a column qid in X; in searches and cross-validation of scikit-learn, call "
+    "sklearn.set_config(enable_metadata_routing=True) and pass qid= to their fit"
+)
 #: How many names an error lists.
 _MOST_NAMES = 5
 
 
-def queries_within(
-    X: Any, qid: Any, group: Any, features: Sequence[str] = (), *, needed: bool = True
-) -> tuple[Table, Any, Any]:
-    """Return the table without the column ``qid``, and the ids or sizes of the queries.
+class WithoutQueries(Enum):
+    """What rows without queries are."""
 
-    Without ids and sizes, all rows are one query.
-    """
+    #: One query, which is allowed for little data; a warning says so.
+    ONE = "one"
+    #: One query, with a warning: the loss needs no queries.
+    ANY = "any"
+    #: An error: the ranker was fitted with queries.
+    ERROR = "error"
+    #: Nothing needs queries.
+    UNUSED = "unused"
+
+
+def queries_within(
+    X: Any,
+    qid: Any,
+    group: Any,
+    features: Sequence[str] = (),
+    *,
+    without: WithoutQueries = WithoutQueries.ONE,
+    name: str = "X",
+) -> tuple[Table, Any, Any]:
+    """Return the table without the column ``qid``, and the ids or sizes of the queries."""
     table = checked(X)
     if QID not in (table.labels or ()) or QID in features:
-        if needed and qid is None and group is None:
-            warn_caller(
-                f"no queries are given: all {table.num_rows} rows count as one; pass qid= or "
-                "group=, or have a column qid in X; within scikit-learn's tools, enable metadata "
-                "routing"
-            )
+        if qid is None and group is None and without is not WithoutQueries.UNUSED:
+            _check_one_query(table.num_rows, without, name)
             group = [table.num_rows]
         return table, qid, group
     if qid is not None or group is not None:
@@ -64,6 +84,24 @@ def queries_within(
     ids = table.column(list(table.labels or ()).index(QID))
     # From the caller's own table, which pandas may hold as one array without this column.
     return as_table(without_qid(X)), ids, None
+
+
+def _check_one_query(num_rows: int, without: WithoutQueries, name: str) -> None:
+    """Warn that all rows are one query, or raise `DataError` where that is a mistake."""
+    rows = f"all {num_rows:,} rows"
+    if without is WithoutQueries.ERROR:
+        message = (
+            f"{name}: got no queries, expected some, since the ranker was fitted with queries: {rows} "
+            f"as one query would be another metric. {_HOW}"
+        )
+        raise DataError(message, code="query.missing")
+    if without is WithoutQueries.ONE and num_rows > _MOST_ROWS:
+        message = (
+            f"{name}: got no queries for {num_rows:,} rows, expected the query of each. {_HOW}; "
+            "if they really are one query, pass group=[len(X)]"
+        )
+        raise DataError(message, code="query.missing")
+    warn_caller(f"NO QUERIES ARE GIVEN for {name}: {rows} count as one query. {_HOW}")
 
 
 def without_qid(X: Any) -> Any:
@@ -215,7 +253,9 @@ class FitData:
         )
 
 
-def training_part(X: Any, y: Any, given: Mapping[str, Any], kind: str) -> FitData:
+def training_part(
+    X: Any, y: Any, given: Mapping[str, Any], kind: str, *, needs_queries: bool = True
+) -> FitData:
     """Return the training set from the arguments of `fit`, with the errors that scikit-learn checks."""
     table = checked(X)
     if y is None:
@@ -227,13 +267,18 @@ def training_part(X: Any, y: Any, given: Mapping[str, Any], kind: str) -> FitDat
     if table.num_rows < 2:
         message = f"X has too few docs: got n_samples={table.num_rows}, expected at least 2"
         raise DataError(message, code="docs")
-    table, qid, group = queries_within(X if table.labels else table, given["qid"], given["group"])
+    without = WithoutQueries.ONE if needs_queries else WithoutQueries.ANY
+    of_table = X if table.labels else table
+    table, qid, group = queries_within(of_table, given["qid"], given["group"], without=without)
     weight, base_score = given["sample_weight"], given.get("base_score")
     return FitData(table, y, qid, group, given["query_weight"], weight, base_score)
 
 
-def eval_sets(given: Mapping[str, Any]) -> dict[str, FitData]:
-    """Return the validation sets of `fit` by name: ``valid``, or ``valid_0``, ``valid_1``, ..."""
+def eval_sets(given: Mapping[str, Any], *, has_queries: bool) -> dict[str, FitData]:
+    """Return the validation sets of `fit` by name: ``valid``, or ``valid_0``, ``valid_1``, ...
+
+    If the training set has queries, a validation set without any is an error.
+    """
     sets = given.get("eval_set")
     if sets is None:
         return {}
@@ -246,7 +291,11 @@ def eval_sets(given: Mapping[str, Any]) -> dict[str, FitData]:
     names = ["valid"] if len(sets) == 1 else [f"valid_{at}" for at in range(len(sets))]
     ids = _each("eval_qid", given["eval_qid"], len(sets))
     sizes = _each("eval_group", given["eval_group"], len(sets))
-    return {name: _set(*one) for name, *one in zip(names, sets, ids, sizes, strict=True)}
+    without = WithoutQueries.ERROR if has_queries else WithoutQueries.ANY
+    return {
+        name: _set(one, qid, group, without)
+        for name, one, qid, group in zip(names, sets, ids, sizes, strict=True)
+    }
 
 
 def _each(name: str, given: Any, num_sets: int) -> list[Any]:
@@ -258,7 +307,7 @@ def _each(name: str, given: Any, num_sets: int) -> list[Any]:
     return list(given)
 
 
-def _set(given: Any, qid: Any, group: Any) -> FitData:
+def _set(given: Any, qid: Any, group: Any, without: WithoutQueries) -> FitData:
     fields = fields_of("eval_set", given, _FIELDS, (2, 3), "(X, y) or (X, y, qid)")
     for name in ("X", "y"):
         if name not in fields:
@@ -269,5 +318,6 @@ def _set(given: Any, qid: Any, group: Any) -> FitData:
             message = f"eval_{name}: got {shown(value)}, expected none: the set has its own {name}"
             raise ParamError(message, code="eval_set")
         fields[name] = fields.get(name) if value is None else value
-    table, ids, sizes = queries_within(fields["X"], fields["qid"], fields["group"])
+    own = fields["X"], fields["qid"], fields["group"]
+    table, ids, sizes = queries_within(*own, without=without, name="eval_set")
     return FitData(table, fields["y"], ids, sizes, fields.get("query_weight"))

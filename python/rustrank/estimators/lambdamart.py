@@ -64,8 +64,8 @@ class TreeRanker(Ranker):
         self,
         X: Any,
         y: Any,
-        *,
         qid: Any = None,
+        *,
         group: Any = None,
         sample_weight: Any = None,
         query_weight: Any = None,
@@ -87,7 +87,8 @@ class TreeRanker(Ranker):
             Labels: finite numbers from 0.
         qid, group : array-like, optional
             The query of each row, in any order; or the number of rows of each query, in row order.
-            Without either all rows are one query, and a warning says so.
+            Without either all rows are one query: a warning says so, and with more than 3,000 rows it
+            is an error unless the loss needs no queries, as that of `MART`.
         sample_weight : array-like of shape (num_docs,), optional
             A factor on each doc's gradients.
         query_weight, base_score : array-like, optional
@@ -117,8 +118,10 @@ class TreeRanker(Ranker):
         return self._fit(X, y, locals())
 
     def _fit(self, X: Any, y: Any, given: Mapping[str, Any]) -> Self:
-        part = training_part(X, y, given, type(self).__name__)
-        table, sets = part.X, eval_sets(given)
+        kind, needs_queries = type(self).__name__, self._needs_queries
+        part = training_part(X, y, given, kind, needs_queries=needs_queries)
+        has_queries = part.qid is not None or given["group"] is not None
+        table, sets = part.X, eval_sets(given, has_queries=has_queries)
         every = {name: getattr(self, name) for name in self._defaults}
         if every["early_stopping"] is not None and not sets:
             held_share = share("validation_fraction", every["validation_fraction"])
@@ -140,6 +143,7 @@ class TreeRanker(Ranker):
         except ParamError as error:
             raise as_named(error, self._renamed) from None
         self._note(table)
+        self._has_queries = has_queries
         return self
 
     def _loss(self) -> str:
@@ -283,8 +287,8 @@ class RankNetMART(TreeRanker):
         self,
         X: Any,
         y: Any,
-        *,
         qid: Any = None,
+        *,
         group: Any = None,
         sample_weight: Any = None,
         query_weight: Any = None,
@@ -384,6 +388,7 @@ class MART(TreeRanker):
     <Booster: 5 trees, 50 features>
     """
 
+    _needs_queries = False
     _defaults = tree_options((), objective="regression")
     objective: str
 
@@ -417,6 +422,7 @@ class McRank(TreeRanker):
     5
     """
 
+    _needs_queries = False
     _defaults = tree_options((), ordinal=False)
     ordinal: bool
 

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rustrank.errors import DataError, ParamError, UnknownNameError, unfitted
-from rustrank.estimators.fitting import check_features, names_of, queries_within, weight_of_queries
+from rustrank.estimators.fitting import (
+    WithoutQueries,
+    check_features,
+    names_of,
+    queries_within,
+    weight_of_queries,
+)
 from rustrank.inputs.scalars import seed_of, threads
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
@@ -42,6 +48,10 @@ class Ranker(ABC):
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     _booster: Booster | None = None
+    #: Whether it was fitted with queries.
+    _has_queries: bool = False
+    #: Whether the loss compares documents of a query.
+    _needs_queries: ClassVar[bool] = True
 
     #: All options with their defaults.
     _defaults: ClassVar[Mapping[str, Any]] = {}
@@ -139,7 +149,8 @@ class Ranker(ABC):
         """
         booster = self.booster_
         needed = booster.query_ranks
-        taken, ids, sizes = queries_within(X, qid, group, self._own_names(), needed=needed)
+        without = self._without_queries() if needed else WithoutQueries.UNUSED
+        taken, ids, sizes = queries_within(X, qid, group, self._own_names(), without=without)
         check_features(self, taken)
         if not needed:
             ids = sizes = None
@@ -165,7 +176,8 @@ class Ranker(ABC):
         sample_weight : array-like of shape (num_docs,), optional
             Instead of ``query_weight``: the weight of a query is the mean weight of its documents.
         """
-        taken, ids, sizes = queries_within(X, qid, group, self._own_names())
+        own, without = self._own_names(), self._without_queries()
+        taken, ids, sizes = queries_within(X, qid, group, own, without=without)
         if sample_weight is not None:
             if query_weight is not None:
                 message = "weights come twice: got sample_weight= and query_weight="
@@ -189,6 +201,10 @@ class Ranker(ABC):
             "relevant_from": 1.0 if from_ is None else from_,
             "max_label": getattr(self, "max_label", None),
         }
+
+    def _without_queries(self) -> WithoutQueries:
+        """Return what rows without queries are: an error if the ranker was fitted with queries."""
+        return WithoutQueries.ERROR if self._has_queries else WithoutQueries.ANY
 
     def _own_names(self) -> list[str]:
         return list(getattr(self, "feature_names_in_", ()))

@@ -53,8 +53,8 @@ class RawRanker(Ranker):
         self,
         X: Any,
         y: Any,
-        *,
         qid: Any = None,
+        *,
         group: Any = None,
         query_weight: Any = None,
         sample_weight: Any = None,
@@ -71,7 +71,7 @@ class RawRanker(Ranker):
             Features, as for `rustrank.Dataset`. They are copied, four bytes each.
         y, qid, group, query_weight
             As for `rustrank.Dataset`; ``X`` may have a column ``qid`` instead. Without queries all
-            rows are one, and a warning says so.
+            rows are one: a warning says so, and with more than 3,000 rows it is an error.
         sample_weight : array-like of shape (num_docs,), optional
             A factor on each doc's gradients.
         eval_set : (X, y), or a list of one, optional
@@ -108,7 +108,8 @@ class RawRanker(Ranker):
         part = training_part(X, y, given, type(self).__name__)
         names, num_threads = part.X.names, self._threads()
         data, options = part.values(num_threads), self._options_of(given)
-        sets = eval_sets(given)
+        has_queries = part.qid is not None or given["group"] is not None
+        sets = eval_sets(given, has_queries=has_queries)
         if len(sets) > 1:
             message = f"eval_set: got {len(sets)} validation sets, expected one"
             raise ParamError(message, code="eval_set")
@@ -129,6 +130,7 @@ class RawRanker(Ranker):
         reporting.run(trainer, names, settle)
         settle()
         self._note(part.X)
+        self._has_queries = has_queries
         return self
 
     @property
@@ -387,8 +389,8 @@ class RankNet(_Net):
         self,
         X: Any,
         y: Any,
-        *,
         qid: Any = None,
+        *,
         group: Any = None,
         query_weight: Any = None,
         sample_weight: Any = None,

@@ -8,7 +8,7 @@ import numpy as np
 
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError
-from rustrank.estimators.fitting import queries_within
+from rustrank.estimators.fitting import WithoutQueries, queries_within
 from rustrank.inputs.scalars import whole
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class QueryFolds:
         """
         # Both are passed where groups split and qid is for the ranker.
         ids = groups if qid is None else qid
-        taken, within, sizes = queries_within(X, ids, None, needed=False)
+        taken, within, sizes = queries_within(X, ids, None, without=WithoutQueries.UNUSED)
         if within is None and sizes is None:
             message = "folds are of queries: got none; pass qid= or groups=, or a column qid in X"
             raise DataError(message, code="query.none")

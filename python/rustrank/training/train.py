@@ -378,7 +378,19 @@ def train(
         from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
 
         return train_on_workers({"dataset": dataset, **every}, trained)
-    return trained(as_dataset(dataset, "dataset"), every)
+    data = as_dataset(dataset, "dataset")
+    try:
+        return trained(data, every)
+    except ParamError as error:
+        fewer = max(1, data.num_docs // 10)
+        is_default = "min_leaf_docs" not in options and fewer < every["min_leaf_docs"]
+        if error.code != "min_leaf_docs" or not is_default:
+            raise
+    warn_caller(
+        f"no split of the {data.num_docs} docs of the training set leaves {every['min_leaf_docs']} on each "
+        f"side: min_leaf_docs is {fewer} instead. So few docs teach little"
+    )
+    return trained(data, {**every, "min_leaf_docs": fewer})
 
 
 #: The signature that editors and ``help`` look at: all parameters, with their defaults.
