@@ -48,7 +48,7 @@ class Scale:
 
 SCALES = {
     "tiny": Scale(60, 10, (6,), (1, 2), 6, 6, 1),
-    "small": Scale(1000, 100, (34, 136, 272), (1, 2, 4), 60, 31, 2),
+    "small": Scale(1000, 100, (34, 136, 272), (1, 2, 4), 60, 31, 3),
     # Section 1.5: 140,000 queries of about 100 docs, of which four fifths; 500 to 4000 features; 500 or 1000 rounds, 20 to 200 leaves, three runs.
     "paper": Scale(112_000, 104, (500, 1000, 2000, 4000), (1, 2, 4, 8, 16, 32), 500, 200, 3),
 }
