@@ -22,9 +22,11 @@ from rustrank.estimators.fitting import (
     queries_within,
     weight_of_queries,
 )
-from rustrank.inputs.scalars import seed_of, threads
+from rustrank.inputs.queries import as_queries, query_codes
+from rustrank.inputs.scalars import seed_of, threads, whole
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
+from rustrank.model.ranking import ranks_within, top_within
 from rustrank.parameters import schema
 from rustrank.parameters.hints import refuse_unknown
 
@@ -188,6 +190,39 @@ class Ranker(ABC):
         scores = self.predict(taken, **queries)
         found = evaluate(scores, y, **options, **self._evaluated_by())
         return float(next(iter(found.values())))
+
+    def rank(self, X: Any, *, qid: Any = None, group: Any = None) -> NDArray[np.int64]:
+        """Return the rank of each row within its query: 1 is the best.
+
+        Parameters
+        ----------
+        X : array-like of shape (num_docs, num_features)
+            Features. A column ``qid`` with query ids is allowed, as in `fit`.
+        qid, group : array-like, optional
+            As for `fit`; without queries all rows are one.
+        """
+        return ranks_within(*self._scored(X, qid, group))
+
+    def top(self, X: Any, k: int = 10, *, qid: Any = None, group: Any = None) -> NDArray[np.int64]:
+        """Return the row numbers of the ``k`` best documents of each query, the best first.
+
+        Parameters
+        ----------
+        X, qid, group
+            As for `rank`.
+        k : int, default 10
+            The most rows of a query.
+        """
+        return top_within(*self._scored(X, qid, group), whole("k", k, 1))
+
+    def _scored(self, X: Any, qid: Any, group: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return the score and the number of the query of each row."""
+        own, without = self._own_names(), WithoutQueries.UNUSED
+        table, ids, sizes = queries_within(X, qid, group, own, without=without)
+        scores = self.predict(X, qid=qid, group=group)
+        if ids is None and sizes is None:
+            sizes = [table.num_rows]
+        return scores, np.asarray(query_codes(as_queries(ids, sizes, table.num_rows)[0]))
 
     def _evaluated_by(self) -> dict[str, Any]:
         """Return the first metric that has a name, and its options, as for `rustrank.evaluate`."""

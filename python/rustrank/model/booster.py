@@ -20,6 +20,7 @@ from rustrank.inputs.tables import Table, as_block, as_table, check_same_feature
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge, warn_of_nothing
 from rustrank.model._description import DescribedModel
+from rustrank.model.ranking import RankingModel
 from rustrank.parameters.hints import check_objective, refuse_unknown
 from rustrank.parameters.schema import TRAININGS, checked
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Booster"]
 
 
-class Booster(DescribedModel):
+class Booster(RankingModel, DescribedModel):
     """A trained model: immutable, and safe to share between threads.
 
     `rustrank.train` makes one, `Booster.load` reads one. Two boosters are equal if
@@ -127,7 +128,7 @@ class Booster(DescribedModel):
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
-        """Return the scores of documents; larger is more relevant.
+        """Return the scores of documents; larger is more relevant. `predict` is the same.
 
         Parameters
         ----------

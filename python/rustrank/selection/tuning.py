@@ -231,7 +231,7 @@ def tune(
     Examples
     --------
     >>> import rustrank as rr
-    >>> docs = rr.datasets.make_web(num_queries=60, docs_per_query=20, seed=0)
+    >>> docs = rr.datasets.make_web(num_queries=100, docs_per_query=20, seed=0)
     >>> trees = rr.LambdaMART(n_estimators=10, num_leaves=8)
     >>> found = rr.tune(trees, docs, {"learning_rate": [0.001, 0.1], "l2": [1.0]}, folds=3)
     >>> found.best

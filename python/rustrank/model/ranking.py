@@ -1,0 +1,149 @@
+"""Orders of documents from their scores: the rank of each document within its query, and the best of each."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.data.dataset import Dataset
+from rustrank.inputs.queries import as_queries, query_codes
+from rustrank.inputs.scalars import whole
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["RankingModel", "best_first", "ranks_within", "top_within"]
+
+
+def _codes(num_rows: int, qid: Any, group: Any) -> NDArray[Any]:
+    """Return the number of the query of each row; without queries all rows are one."""
+    if qid is None and group is None:
+        return np.zeros(num_rows, np.int64)
+    return np.asarray(query_codes(as_queries(qid, group, num_rows)[0]))
+
+
+def best_first(scores: NDArray[np.float64], codes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the rows by query, in order of first appearance, and the best of each first.
+
+    Rows with the same score keep their order.
+    """
+    return np.lexsort((-scores, codes)).astype(np.int64)
+
+
+def ranks_within(scores: NDArray[np.float64], codes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the rank of each row within its query; 1 is the best."""
+    order = best_first(scores, codes)
+    _, first = np.unique(codes[order], return_index=True)
+    sizes = np.diff(np.append(first, len(order)))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order)) - np.repeat(first, sizes) + 1
+    return ranks
+
+
+def top_within(scores: NDArray[np.float64], codes: NDArray[Any], k: int) -> NDArray[np.int64]:
+    """Return the rows of the ``k`` best of each query, by query and best first."""
+    order = best_first(scores, codes)
+    return order[ranks_within(scores, codes)[order] <= k]
+
+
+class RankingModel:
+    """What every model with scores can answer: scores by scikit-learn's name, ranks, and the best rows."""
+
+    #: Scores of documents, as `Booster.score` has it.
+    score: Any
+
+    def predict(
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the scores of documents, as `score` does: the name that scikit-learn and others have.
+
+        The ``score`` of an estimator is a metric, that of a `Booster` is this.
+
+        Parameters
+        ----------
+        X, qid, group, missing, infinite, num_threads
+            As for `score`.
+        """
+        reading = {"missing": missing, "infinite": infinite, "num_threads": num_threads}
+        scores: NDArray[np.float64] = self.score(X, qid=qid, group=group, **reading)
+        return scores
+
+    def rank(
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the rank of each row within its query: 1 is the best.
+
+        Parameters
+        ----------
+        X, missing, infinite, num_threads
+            As for `score`.
+        qid, group : array-like, optional
+            The queries, as for `Dataset`. Without either all rows are one query. A `Dataset` knows its
+            own.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> X, y, qid = rr.datasets.make_polynomial(num_queries=60, seed=0)
+        >>> booster = rr.train(rr.Dataset(X, y, qid=qid), num_trees=5)
+        >>> ranks = booster.rank(X, qid=qid)
+        >>> int(ranks[qid == qid[0]].min()), int(ranks[qid == qid[0]].max())
+        (1, 50)
+        >>> rows = booster.top(X, 3, qid=qid)  # of each query, the best first
+        >>> ranks[rows[:4]].tolist()
+        [1, 2, 3, 1]
+        """
+        reading = {"missing": missing, "infinite": infinite, "num_threads": num_threads}
+        return ranks_within(*self._scored(X, qid, group, reading))
+
+    def top(
+        self,
+        X: Any,
+        k: int = 10,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        missing: float = math.nan,
+        infinite: str = "error",
+        num_threads: int | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the row numbers of the ``k`` best documents of each query, the best first.
+
+        Queries come in order of first appearance; one with fewer documents has all of them.
+
+        Parameters
+        ----------
+        X, missing, infinite, num_threads
+            As for `score`.
+        k : int, default 10
+            The most rows of a query.
+        qid, group : array-like, optional
+            As for `rank`.
+        """
+        reading = {"missing": missing, "infinite": infinite, "num_threads": num_threads}
+        return top_within(*self._scored(X, qid, group, reading), whole("k", k, 1))
+
+    def _scored(
+        self, X: Any, qid: Any, group: Any, reading: dict[str, Any]
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return the score and the number of the query of each row."""
+        scores = self.predict(X, qid=qid, group=group, **reading)
+        if isinstance(X, Dataset):
+            return scores, np.asarray(X._core.query_codes())
+        return scores, _codes(len(scores), qid, group)
