@@ -222,7 +222,7 @@ def test_output_without_unicode_has_other_bars(data: Path) -> None:
         (["evaluate", "{data}", "{a}", "--metrik", "map"], 2, "--metrik"),
         (["evaluate", "{data}", "{a}", "--metric", "ndgc@10"], 2, "did you mean ndcg?"),
         (["evaluate", "{data}", "{a}", "--gain", "0,x"], 2, "expected exp2, linear or a table"),
-        (["evaluate", "{data}", "{a}", "--threads", "-1"], 2, "num_threads: got -1"),
+        (["evaluate", "{data}", "{a}", "--threads", "-2"], 2, "num_threads: got -2"),
         (["evaluate", "{data}", "{a}", "--level", "95"], 2, "between 0 and 1"),
         (["evaluate", "{data}", "{a}", "--gain=-1,2"], 2, "gain[0]"),
         (["evaluate", "{data}", "{a}", "--gain", "--"], 2, "expected one argument"),

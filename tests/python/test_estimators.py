@@ -455,3 +455,29 @@ def test_ranks_within_queries_are_features_if_asked_for() -> None:
         ranker.predict(V)
     plain = small().fit(X, Y, qid=QID)
     assert (plain.predict(V, qid=IDS) == plain.predict(V)).all()
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict])
+def test_columns_are_taken_by_name(make: Any) -> None:
+    plain = small().fit(make(columns()), Y, qid=QID, sample_weight=1 + Y)
+    more = {"label": Y, "query": QID.astype(str), "weight": 1 + Y}
+    table = make({"label": Y, **columns(), "query": more["query"], "weight": more["weight"]})
+    named: Any = {"qid": "query", "sample_weight": "weight"}
+    valid = make(
+        {name: column for name, column in {**columns(), **more}.items() if name != "weight"}
+    )
+    ranker = small().fit(table, "label", **named, eval_set=[(valid, "label", "query")])
+    assert ranker.booster_ == plain.booster_
+    assert list(ranker.feature_names_in_) == NAMES
+    assert (ranker.predict(table) == plain.predict(make(columns()))).all()
+    assert (ranker.predict(make(columns())) == ranker.predict(table)).all()
+    expected = plain.score(make(columns()), Y, qid=QID)
+    assert ranker.score(table, "label") == ranker.score(table, Y, qid="query") == expected
+    assert (ranker.rank(table) == plain.rank(make(columns()), qid=QID)).all()
+    dataset = rr.Dataset(table, "label", qid="query", row_weight="weight")
+    assert (
+        dataset.fingerprint == rr.Dataset(make(columns()), Y, qid=QID, row_weight=1 + Y).fingerprint
+    )
+    assert dataset.feature_names == NAMES
+    with pytest.raises(rr.DataError, match="qid: X has no column 'session', expected one of label"):
+        small().fit(table, "label", qid="session")

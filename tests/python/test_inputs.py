@@ -192,7 +192,7 @@ REFUSED: dict[str, Refused] = {
             ("max_bins", True, "whole number from 2 to 255"),
             ("max_bins", 256, "whole number from 2 to 255"),
             ("sample_rows", -1, "whole number from 2"),
-            ("num_threads", -1, "whole number from 1 to 1024, or None for all cores"),
+            ("num_threads", -2, "whole number from 1 to 1024, or None for all cores"),
             ("num_threads", 1025, "whole number from 1 to 1024, or None for all cores"),
             ("num_threads", 1.5, "whole number from 1 to 1024, or None for all cores"),
             ("missing", "x", "number"),
@@ -490,3 +490,17 @@ def test_batches_with_other_values_the_second_time_are_refused() -> None:
 
     with pytest.raises(rr.DataError, match="read twice and were not the same: got other values"):
         rr.Dataset.from_batches(batches)
+
+
+def test_what_others_write_for_no_limit_and_sizes_is_taken() -> None:
+    data = rr.datasets.make_polynomial(num_queries=12, docs_per_query=20, seed=0)
+    sizes = np.unique(data.qid, return_counts=True)[1]
+    order = np.argsort(data.qid, kind="stable")
+    train = rr.Dataset(data.X[order], data.y[order], group=sizes.astype(np.float64), num_threads=-1)
+    assert train.num_queries == len(sizes)
+    plain = rr.train(train, num_trees=2)
+    assert rr.train(train, num_trees=2, max_depth=-1, num_threads=-1) == plain
+    ranker = rr.LambdaMART(n_estimators=2, max_depth=-1, n_jobs=-1)
+    assert ranker.fit(data.X[order], data.y[order], group=sizes).booster_ == plain
+    with pytest.raises(TypeError, match="group: got float64, expected whole numbers of rows"):
+        rr.Dataset(data.X[order], data.y[order], group=sizes + 0.5)

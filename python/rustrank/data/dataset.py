@@ -17,7 +17,7 @@ from rustrank.formatting import count, size
 from rustrank.inputs.categories import encoded, numbered
 from rustrank.inputs.queries import numbers_if_all
 from rustrank.inputs.scalars import as_augment, whole
-from rustrank.inputs.tables import as_names, as_table, check_different
+from rustrank.inputs.tables import as_names, as_table, check_different, named_columns
 from rustrank.inputs.vectors import check_length
 from rustrank.progress import progress_of_file
 
@@ -63,9 +63,10 @@ class Dataset:
         A numpy array, pandas or polars DataFrame, Arrow table, scipy sparse matrix, lists, or a
         mapping from names to columns. Arrays of ``float32`` and ``float64`` in C or Fortran order
         are read without a copy.
-    y : array-like of shape (num_docs,)
-        Labels: finite numbers from 0.
-    qid : array-like of shape (num_docs,), optional
+    y : array-like of shape (num_docs,), or str
+        Labels: finite numbers from 0. A text names a column of ``X``, which is then not a feature; so it
+        does for ``qid``, ``row_weight``, ``base_score`` and ``position``.
+    qid : array-like of shape (num_docs,), or str, optional
         The query of each row: ids of any type, in any order.
     group : array-like of shape (num_queries,), optional
         Instead of ``qid``: the number of rows of each query, in row order.
@@ -158,6 +159,9 @@ class Dataset:
         num_threads: int | None = None,
         categorical: Sequence[str | int] | None = None,
     ) -> None:
+        own = {"y": y, "qid": qid, "row_weight": row_weight, "base_score": base_score}
+        X, own = named_columns(X, {**own, "position": position})
+        y, qid, row_weight, base_score, position = own.values()
         reading = building.ReadOptions(missing, infinite, num_threads)
         base = building.base_of(base, like, has_scores=base_score is not None)
         if base is not None:

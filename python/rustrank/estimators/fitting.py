@@ -21,7 +21,7 @@ from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError, shown, warn_caller, wrong_kind
 from rustrank.inputs.queries import as_queries, as_query_weight, query_codes
 from rustrank.inputs.scalars import fields_of
-from rustrank.inputs.tables import as_block, as_table
+from rustrank.inputs.tables import as_block, as_table, named_columns
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length, library
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 QID = "qid"
 #: The fields of a validation set.
 _FIELDS = ("X", "y", "qid", "group", "query_weight")
+#: Arguments of `fit` that may name a column of X, besides y.
+_NAMED = ("qid", "sample_weight", "base_score")
 #: The most rows that may be one query without anybody saying so.
 _MOST_ROWS = 3000
 #: How queries are given.
@@ -257,6 +259,8 @@ def training_part(
     X: Any, y: Any, given: Mapping[str, Any], kind: str, *, needs_queries: bool = True
 ) -> FitData:
     """Return the training set from the arguments of `fit`, with the errors that scikit-learn checks."""
+    X, own = named_columns(X, {"y": y, **{name: given.get(name) for name in _NAMED}})
+    y, given = own.pop("y"), {**given, **own}
     table = checked(X)
     if y is None:
         raise DataError(f"{kind} requires y to be passed, but the target y is None", code="y")
@@ -298,6 +302,32 @@ def eval_sets(given: Mapping[str, Any], *, has_queries: bool) -> dict[str, FitDa
     }
 
 
+def columns_by_name(y: Any, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of X that arguments of `fit` named, by argument."""
+    named = {"y": y, **{name: given.get(name) for name in _NAMED}}
+    return {argument: name for argument, name in named.items() if isinstance(name, str)}
+
+
+def without_fitted(
+    X: Any, qid: Any, group: Any, y: Any, fitted: Mapping[str, str]
+) -> tuple[Any, Any, Any]:
+    """Return a table without the columns that `fit` took by name, the query ids and the labels.
+
+    Query ids that `fit` took from a column are taken from the column of that name.
+    """
+    if not fitted and not isinstance(qid, str) and not isinstance(y, str):
+        return X, qid, y
+    table = checked(X)
+    labels = table.labels or []
+    if qid is None and group is None and fitted.get("qid") in labels:
+        qid = fitted["qid"]
+    table, own = named_columns(table, {"qid": qid, "y": y})
+    labels = table.labels or []
+    if any(name in labels for name in fitted.values()):
+        table = table.take([at for at, one in enumerate(labels) if one not in fitted.values()])
+    return table, own["qid"], own["y"]
+
+
 def _each(name: str, given: Any, num_sets: int) -> list[Any]:
     """Return one value for each validation set."""
     if given is None:
@@ -318,6 +348,7 @@ def _set(given: Any, qid: Any, group: Any, without: WithoutQueries) -> FitData:
             message = f"eval_{name}: got {shown(value)}, expected none: the set has its own {name}"
             raise ParamError(message, code="eval_set")
         fields[name] = fields.get(name) if value is None else value
-    own = fields["X"], fields["qid"], fields["group"]
-    table, ids, sizes = queries_within(*own, without=without, name="eval_set")
-    return FitData(table, fields["y"], ids, sizes, fields.get("query_weight"))
+    X, own = named_columns(fields["X"], {"y": fields["y"], "qid": fields["qid"]})
+    queries = own["qid"], fields["group"]
+    table, ids, sizes = queries_within(X, *queries, without=without, name="eval_set")
+    return FitData(table, own["y"], ids, sizes, fields.get("query_weight"))

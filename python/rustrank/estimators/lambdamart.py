@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank._rustrank import objectives
 from rustrank.errors import ParamError, wrong_value
-from rustrank.estimators.fitting import eval_sets, training_part
+from rustrank.estimators.fitting import columns_by_name, eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.scalars import flag, share
 from rustrank.parameters.schema import TRAININGS, as_named, options_of
@@ -85,6 +85,8 @@ class TreeRanker(Ranker):
             feature but the query of each row, unless queries come otherwise.
         y : array-like of shape (num_docs,)
             Labels: finite numbers from 0.
+            ``y``, ``qid``, ``sample_weight`` and ``base_score`` may be the name of a column of ``X``, which
+            is then not a feature, here and in `predict` and `score`.
         qid, group : array-like, optional
             The query of each row, in any order; or the number of rows of each query, in row order.
             Without either all rows are one query: a warning says so, and with more than 3,000 rows it
@@ -143,7 +145,7 @@ class TreeRanker(Ranker):
         except ParamError as error:
             raise as_named(error, self._renamed) from None
         self._note(table)
-        self._has_queries = has_queries
+        self._has_queries, self._columns = has_queries, columns_by_name(y, given)
         return self
 
     def _loss(self) -> str:

@@ -10,6 +10,7 @@ import copy
 import hashlib
 import inspect
 from abc import ABC
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from rustrank.estimators.fitting import (
     names_of,
     queries_within,
     weight_of_queries,
+    without_fitted,
 )
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.scalars import seed_of, threads, whole
@@ -52,6 +54,8 @@ class Ranker(ABC):
     _booster: Booster | None = None
     #: Whether it was fitted with queries.
     _has_queries: bool = False
+    #: The columns that `fit` took by name, by argument.
+    _columns: Mapping[str, str] = MappingProxyType({})
     #: Whether the loss compares documents of a query.
     _needs_queries: ClassVar[bool] = True
 
@@ -150,6 +154,7 @@ class Ranker(ABC):
             As for `fit`. Only used by rankers whose scores depend on the other documents of the query.
         """
         booster = self.booster_
+        X, qid, _ = without_fitted(X, qid, group, None, self._columns)
         needed = booster.query_ranks
         without = self._without_queries() if needed else WithoutQueries.UNUSED
         taken, ids, sizes = queries_within(X, qid, group, self._own_names(), without=without)
@@ -178,6 +183,7 @@ class Ranker(ABC):
         sample_weight : array-like of shape (num_docs,), optional
             Instead of ``query_weight``: the weight of a query is the mean weight of its documents.
         """
+        X, qid, y = without_fitted(X, qid, group, y, self._columns)
         own, without = self._own_names(), self._without_queries()
         taken, ids, sizes = queries_within(X, qid, group, own, without=without)
         if sample_weight is not None:
@@ -217,6 +223,7 @@ class Ranker(ABC):
 
     def _scored(self, X: Any, qid: Any, group: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return the score and the number of the query of each row."""
+        X, qid, _ = without_fitted(X, qid, group, None, self._columns)
         own, without = self._own_names(), WithoutQueries.UNUSED
         table, ids, sizes = queries_within(X, qid, group, own, without=without)
         scores = self.predict(X, qid=qid, group=group)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
 from rustrank.errors import ParamError, ParamKindError, wrong_kind
-from rustrank.estimators.fitting import eval_sets, training_part
+from rustrank.estimators.fitting import columns_by_name, eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.tables import check_same_names
 from rustrank.metrics.evaluation import named_metrics
@@ -130,7 +130,7 @@ class RawRanker(Ranker):
         reporting.run(trainer, names, settle)
         settle()
         self._note(part.X)
-        self._has_queries = has_queries
+        self._has_queries, self._columns = has_queries, columns_by_name(y, given)
         return self
 
     @property

@@ -49,6 +49,9 @@ def as_sizes(group: Any) -> NDArray[np.int64]:
             message = f"group[{at}] is missing: expected a positive number of rows"
             raise DataError(message, code="group.size")
         sizes = sizes.data
+    if sizes.dtype.kind == "f" and (sizes == np.floor(sizes)).all() and (abs(sizes) < 2**53).all():
+        # As a frame's column of sizes is once rows were joined.
+        sizes = sizes.astype(np.int64)
     if sizes.dtype.kind not in "iu":
         raise TypeError(f"group: got {sizes.dtype}, expected whole numbers of rows")
     # What is too large for 64 bits is too large for any data.

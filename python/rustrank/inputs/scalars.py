@@ -42,8 +42,8 @@ def whole(name: str, value: Any, low: int, high: int | None = None, otherwise: s
 
 
 def threads(value: Any, name: str = "num_threads") -> int | None:
-    """Take a number of threads; None is all cores."""
-    if value is None:
+    """Take a number of threads; None is all cores, and so is -1, as in other libraries."""
+    if value is None or (type(value) is int and value == -1):
         return None
     return whole(name, value, 1, _MOST_THREADS, ", or None for all cores")
 

@@ -216,6 +216,28 @@ def as_table(X: Any) -> Table:
     return Array(values)
 
 
+def named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return a table without the columns that arguments name, and these arguments as columns.
+
+    Arguments that are no text are returned as they are, and so is the table if none is.
+    """
+    named = {argument: one for argument, one in given.items() if isinstance(one, str)}
+    if not named:
+        return X, dict(given)
+    table = as_table(X)
+    labels = table.labels or []
+    for argument, name in named.items():
+        if name not in labels:
+            known = (
+                f"one of {', '.join(map(str, labels))}" if labels else "a table with named columns"
+            )
+            message = f"{argument}: X has no column {name!r}, expected {known}"
+            raise DataError(message, code=argument)
+    columns = {argument: table.column(labels.index(name)) for argument, name in named.items()}
+    kept = [at for at, label in enumerate(labels) if label not in named.values()]
+    return table.take(kept), {**given, **columns}
+
+
 def _refuse_other_things(X: Any) -> None:
     """Raise an error with a hint for paths and objects of this library."""
     if isinstance(X, (str, bytes, PathLike)):

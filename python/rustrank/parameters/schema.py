@@ -136,7 +136,13 @@ def changed_defaults(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def checked(training: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all parameters of a kind of training: those given, checked, and others' defaults."""
-    return _rustrank.checked(training, dict(given))
+    return _rustrank.checked(training, {name: _unlimited(name, given[name]) for name in given})
+
+
+def _unlimited(name: str, value: Any) -> Any:
+    """Return None for -1, which says "no limit" in other libraries, where None says so here."""
+    is_none = name in ("max_depth", "num_threads") and type(value) is int and value == -1
+    return None if is_none else value
 
 
 def as_named(error: ParamError, names: Mapping[str, str]) -> ParamError:
