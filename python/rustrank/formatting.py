@@ -64,10 +64,12 @@ def p_value(p: float) -> str:
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def p_text(p: float, space: str = " ") -> str:
+def p_text(p: float, space: str = " ", name: str = "p") -> str:
     """Return a p-value as a statement: ``p = 0.0312`` or ``p <0.0001``."""
     shown_p = p_value(p)
-    return f"p{space}{shown_p}" if shown_p.startswith("<") else f"p{space}={space}{shown_p}"
+    return (
+        f"{name}{space}{shown_p}" if shown_p.startswith("<") else f"{name}{space}={space}{shown_p}"
+    )
 
 
 def percent(level: float) -> str:

@@ -123,7 +123,10 @@ def test_text_may_be_packed_and_scores_may_come_by_a_pipe(data: Path) -> None:
 def test_compare_prints_a_verdict_or_json(data: Path) -> None:
     names = [str(data.parent / "a.txt"), str(data.parent / "b.txt")]
     text = good("compare", data, *names, "--metric", "mrr,ndcg@10")
-    assert f"mrr: no clear difference between {names[0]} and {names[1]}: -0.1250" in text
+    assert (
+        f"mrr: no clear difference between {names[0]} and {names[1]}: {names[1]} minus {names[0]} -0.1250"
+        in text
+    )
     shown = json.loads(good("compare", data, *names, "--metric", "mrr", "--json"))
     assert (shown["a"], shown["b"]) == tuple(names)
     mrr = shown["metrics"]["mrr"]

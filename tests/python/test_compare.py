@@ -33,7 +33,9 @@ def test_a_small_comparison_by_hand() -> None:
     assert found.p_t == pytest.approx(stats.ttest_1samp(found.per_query, 0).pvalue)
     assert found.interval[0] <= found.difference <= found.interval[1]
     assert not found.is_clear
-    assert found.statement.startswith("mrr: no clear difference between a and b: +0.2500 [")
+    assert found.statement.startswith(
+        "mrr: no clear difference between a and b: b minus a +0.2500 ["
+    )
 
 
 def test_tests_agree_with_scipy(rankings: tuple[Any, Any, Any, Any]) -> None:

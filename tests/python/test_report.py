@@ -19,7 +19,7 @@ import rustrank as rr
 from rustrank.cli import main
 from rustrank.reporting import _findings, _svg_charts
 from rustrank.reporting._html import Markup, joined, tag
-from rustrank.reporting._swapped_docs import contrast
+from rustrank.reporting._swapped_docs import contrast, ranks_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -302,6 +302,16 @@ def test_ranks_within_queries_are_explained_too() -> None:
     assert parsed(shown)[1] == []
     assert ": why" in shown
     assert "rank(name " in shown
+    tables = [one for one in elements(parsed(shown)[0]) if name_of(one) == "table"]
+    found = [
+        [text_of(cell) for cell in row]
+        for table in tables
+        if text_of(table.findall("caption")[0]).endswith(": why")
+        for row in table.findall("tbody/tr")
+        if text_of(row[0]).startswith("rank(")
+    ]
+    assert found
+    assert not [row for row in found if "missing" in row]
     with pytest.raises(
         rr.DataError, match="feature_names has 49 names, expected 50: the features of"
     ):
@@ -403,6 +413,40 @@ def test_what_cannot_be_is_refused(booster: rr.Booster) -> None:
         rr.report({"a": scores}, TEST.y, qid=TEST.qid, examples=-1)
     with pytest.raises(rr.ParamError, match="metric"):
         rr.report({"a": scores}, TEST.y, qid=TEST.qid, metrics="nonsense")
+
+
+def test_ranks_of_the_page_are_those_of_models() -> None:
+    cells = np.array([[10.0, 5.0], [30.0, np.nan], [30.0, 1.0]])
+    found = ranks_within(cells)
+    assert found[:, 0] == pytest.approx([0.5 / 3, 2 / 3, 2 / 3])
+    assert found[:, 1] == pytest.approx([0.75, np.nan, 0.25], nan_ok=True)
+    ranks = np.empty(TEST.X.shape)
+    for query in np.unique(TEST.qid):
+        ranks[query == TEST.qid] = ranks_within(TEST.X[query == TEST.qid])
+    wide = np.hstack([TEST.X, ranks])
+    written = rr.train(rr.Dataset(wide, TEST.y, qid=TEST.qid), num_trees=5)
+    docs = rr.Dataset(TEST.X, TEST.y, qid=TEST.qid, query_ranks=True)
+    found = rr.train(docs, num_trees=5).score(TEST.X, qid=TEST.qid)
+    assert np.array_equal(found, written.score(wide))
+
+
+def test_sentences_and_p_values_of_several_rankers_are_corrected() -> None:
+    rng = np.random.default_rng(0)
+    noisy = {f"noise {by}": TEST.y + by * rng.normal(size=len(TEST.y)) for by in (1, 2, 4)}
+    made = rr.report(noisy, TEST.y, qid=TEST.qid, resamples=500)
+    shown = unescape(made.html)
+    assert "noise 2 minus noise 1 -" in made.statements[0]
+    assert "noise 1 is better than noise 2" in made.statements[0]
+    assert all("p (Holm)" in one for one in made.statements)
+    summary = shown.partition('class="lead"')[2].partition("</p>")[0]
+    assert "minus the baseline" in summary
+    assert "p (Holm)" in summary
+    (two,) = rr.report(dict([*noisy.items()][:2]), TEST.y, qid=TEST.qid).statements
+    assert "Holm" not in two
+    # What is clear alone is not so among many.
+    pair = made.comparisons["noise 1", "noise 2"]["ndcg@10"]
+    assert "no clear difference" in pair._sentence(0.06, "p (Holm)")
+    assert "noise 1 is better" in pair._sentence(0.04, "p (Holm)")
 
 
 def test_p_values_among_several_are_holms() -> None:

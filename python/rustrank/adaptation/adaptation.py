@@ -96,12 +96,16 @@ class Adaptation(TableResult):
         if math.isnan(compared.difference):
             return 0, f"nothing counts on the {name} set"
         difference = f"{number(compared.difference, '+')} on the {name} set"
-        p = min(1.0, (len(self.boosters) - 1) * compared.p_randomisation)
+        p = self._corrected(compared)
         if p >= 1 - self.level:
             return 0, f"{difference}, which is not clear"
         way, called = (1, "better") if compared.difference > 0 else (-1, "worse")
         shown_p = f"p {'<' if p < 0.0001 else '='} {max(p, 0.0001):.4f}"
-        return way, f"{difference}, clearly {called} ({shown_p})"
+        return way, f"{difference}, clearly {called} ({shown_p}, Bonferroni)"
+
+    def _corrected(self, compared: MetricComparison) -> float:
+        """Return the p-value of a comparison with the base, corrected for the number of recipes tried."""
+        return min(1.0, (len(self.boosters) - 1) * compared.p_randomisation)
 
     def _notes(self) -> list[str]:
         values = ", ".join(
@@ -115,14 +119,17 @@ class Adaptation(TableResult):
     def _tables(self) -> list[Table]:
         head = ["recipe"]
         for name in self.values:
-            head += [f"{name} {self.metric}", f"{percent(self.level)} interval", "over base", "p"]
+            head += [f"{name} {self.metric}", f"{percent(self.level)} interval", "over base"]
+            head.append("p (Bonferroni)")
         head.append("chosen")
         rows = []
         for recipe in self.boosters:
             row = [f"{recipe} *" if recipe == self.best else recipe]
             for name, values in self.values.items():
                 row += [number(values[recipe]), interval(values[recipe].bootstrap(self.level))]
-                row += difference_cells(self.comparisons[name].get(recipe))
+                compared = self.comparisons[name].get(recipe)
+                p = None if compared is None else self._corrected(compared)
+                row += difference_cells(compared, p)
             rows.append([*row, self.chosen.get(recipe, "")])
         return [(head, rows)]
 
@@ -151,6 +158,7 @@ class Adaptation(TableResult):
             plain["difference"] = compared.difference
             plain["difference_interval"] = list(compared.interval)
             plain["p"] = compared.p_randomisation
+            plain["p_bonferroni"] = self._corrected(compared)
         return plain
 
     def plot(self, ax: Any = None) -> Any:

@@ -92,20 +92,24 @@ class MetricComparison:
 
     @property
     def statement(self) -> str:
-        """The result as a sentence."""
+        """The result as a sentence; it names what is subtracted from what."""
+        return self._sentence(self.p_randomisation, "p")
+
+    def _sentence(self, p: float, p_name: str) -> str:
+        """Return the result as a sentence that is decided by the given p-value, which is named."""
         if math.isnan(self.difference):
             return f"{self.metric}: no query counts, so nothing can be said"
         first, second = self.names
-        if not self.is_clear:
+        if not p < 1 - self.level:
             verdict = f"no clear difference between {first} and {second}"
         elif self.difference > 0:
             verdict = f"{second} is better than {first}"
         else:
             verdict = f"{first} is better than {second}"
         return (
-            f"{self.metric}: {verdict}: {number(self.difference, '+')} "
+            f"{self.metric}: {verdict}: {second} minus {first} {number(self.difference, '+')} "
             f"[{number(self.interval[0], '+')}, {number(self.interval[1], '+')}], "
-            f"{p_text(self.p_randomisation, '')}"
+            f"{p_text(p, '', p_name)}"
         )
 
     def plot(self, ax: Any = None) -> Any:
@@ -243,11 +247,14 @@ def compare(
     return Comparison.of(first, second, called, drawing)
 
 
-def difference_cells(found: MetricComparison | None) -> list[str]:
-    """Return the cells of a table for a difference and its p-value; empty ones for None."""
+def difference_cells(found: MetricComparison | None, p: float | None = None) -> list[str]:
+    """Return the cells of a table for a difference and its p-value, or ``p``; empty ones for None."""
     if found is None:
         return ["", ""]
-    return [number(found.difference, "+"), found._shown_p(found.p_randomisation)]
+    return [
+        number(found.difference, "+"),
+        found._shown_p(found.p_randomisation if p is None else p),
+    ]
 
 
 def _two(names: Any) -> tuple[str, str]:

@@ -84,6 +84,22 @@ class Findings:
         for one in self.against.values():
             yield one[self.metric], one
 
+    @property
+    def p_name(self) -> str:
+        """What the p-value that decides is called: it is corrected if there are several pairs."""
+        return "p (Holm)" if len(self.pairs) > 1 else "p"
+
+    def p_of(self, other: str) -> float:
+        """Return the p-value of the baseline against another ranker, corrected for all pairs."""
+        return next(
+            pair.p_holm for pair in self.pairs if set(pair.compared.names) == {self.baseline, other}
+        )
+
+    @property
+    def statements(self) -> list[str]:
+        """The comparisons with the baseline as sentences, decided by the corrected p-values."""
+        return [one._sentence(self.p_of(one.names[1]), self.p_name) for one, _ in self.compared()]
+
     def ranking(self) -> list[str]:
         """Return the names of the rankers, best first by the first metric."""
         means = {name: one[self.metric] for name, one in self.evaluations.items()}

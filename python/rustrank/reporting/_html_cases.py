@@ -113,11 +113,11 @@ def _reasons(side: SideBySide, case: Case, swap: Swap) -> html.Markup:
     head = ["feature", docs[0], docs[1], *(f"in {name}" for name in names)]
     differences = [
         f"{name} {side.by_ranker[name][swap.better] - side.by_ranker[name][swap.worse]:+.4f}"
-        for name in case.values
+        for name in names
     ]
     explained = (
         f"Shapley values: what each feature did to put {docs[0]} above {docs[1]} (to the right) or below. "
-        f"With the features not shown, they add up to the difference of the two scores: "
+        f"With the features not shown, they add up to the score of {docs[0]} minus that of {docs[1]}: "
         f"{', '.join(differences)}."
     )
     return html.joined(html.table(f"Query {query}: why", head, rows), html.note(explained))

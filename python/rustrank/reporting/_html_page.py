@@ -18,6 +18,9 @@ from rustrank.reporting._svg_charts import Line, fall_chart, interval_track, lin
 if TYPE_CHECKING:
     from rustrank.reporting._findings import Findings
 
+_UNCORRECTED = (
+    "The p-values of these tables are not corrected for the number of metrics and rankers."
+)
 _STYLE = Path(__file__).with_name("report.css")
 
 
@@ -79,8 +82,10 @@ def _summary(findings: Findings) -> html.Markup:
         one = findings.against[findings.best][metric]
         sentences += [
             html.tag("strong", findings.best),
-            f" against the baseline, {findings.baseline}: {number(one.difference, '+')}",
-            f"{_in_brackets(one.interval, '+')}, {p_text(one.p_randomisation)}; better for ",
+            " minus the baseline, ",
+            html.tag("strong", findings.baseline),
+            f": {number(one.difference, '+')}{_in_brackets(one.interval, '+')}, ",
+            f"{p_text(findings.p_of(findings.best), name=findings.p_name)}; {findings.best} is better for ",
             f"{count(one.wins, 'query', 'queries')}, worse for {one.losses:,}, the same for {one.ties:,}.",
         ]
     return html.tag("p", *sentences, class_="lead")
@@ -160,7 +165,7 @@ def _chance(findings: Findings) -> html.Markup | None:
         f"corrected for there being {count(len(rows), 'pair')}. Wins are queries for which the first "
         "of the two is better."
     )
-    statements = [html.tag("li", one.statement, ".") for one, _ in findings.compared()]
+    statements = [html.tag("li", one, ".") for one in findings.statements]
     others = [
         html.table(f"{name} against {findings.baseline}", *compared._tables()[0])
         for name, compared in findings.against.items()
@@ -169,7 +174,7 @@ def _chance(findings: Findings) -> html.Markup | None:
         html.tag("ul", *statements),
         html.table(caption, [*head, "wins", "ties", "losses"], rows),
         html.note(explained),
-        html.folded("All metrics, against the baseline", *others)
+        html.folded("All metrics, against the baseline", *others, html.note(_UNCORRECTED))
         if len(findings.judging.metrics) > 1
         else None,
     )

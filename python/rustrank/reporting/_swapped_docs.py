@@ -169,11 +169,13 @@ class CaseFinder:
         parts = list(padded.values())
         weight = np.abs(parts[-1] - parts[0]) if len(parts) == 2 else np.abs(parts[0])
         chosen = [at for at in np.argsort(-weight, kind="stable")[:_FEATURES] if weight[at] > 0]
+        # Only boosters with ranks have more features than there are columns: ranks follow the raw values.
+        features = np.hstack([cells, ranks_within(cells)]) if width > cells.shape[1] else cells
         return [
             Reason(
                 names[at],
-                float(cells[better, at]) if at < cells.shape[1] else np.nan,
-                float(cells[worse, at]) if at < cells.shape[1] else np.nan,
+                float(features[better, at]) if at < features.shape[1] else np.nan,
+                float(features[worse, at]) if at < features.shape[1] else np.nan,
                 {name: float(one[at]) for name, one in padded.items()},
             )
             for at in chosen
@@ -190,6 +192,21 @@ def contrast(booster: Booster, cells: Floats, above: int, below: int) -> Floats 
     except RustrankError:
         # The model is a net, or depends on whole queries.
         return None
+
+
+def ranks_within(cells: Floats) -> Floats:
+    """Return the rank of each value among those of its feature, as models with ``query_ranks`` see it.
+
+    Of n docs with a value, the one at place r from the smallest has (r - 1/2) / n; equal values share
+    the mean of their places, and a missing value has no rank.
+    """
+    ranks = np.full(cells.shape, np.nan)
+    for column, values in enumerate(cells.astype(np.float32).T):
+        known = np.flatnonzero(~np.isnan(values))
+        ordered = np.sort(values[known])
+        ends = [np.searchsorted(ordered, values[known], side) for side in ("left", "right")]
+        ranks[known, column] = (ends[0] + ends[1]) / (2 * max(len(known), 1))
+    return ranks
 
 
 def _ranks(scores: Floats) -> Ints:

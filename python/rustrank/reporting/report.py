@@ -37,16 +37,21 @@ class Report:
         All metrics of each ranker.
     comparisons : dict of (str, str) to Comparison
         The comparison of the baseline with each other ranker, by the names of the two.
+    statements : list of str
+        These comparisons by the first metric as sentences. With several pairs of rankers, the p-value of a
+        sentence is "p (Holm)", the randomisation test's corrected for the number of pairs.
     """
 
     html: str
     evaluations: dict[str, Evaluation]
     comparisons: dict[tuple[str, str], Comparison]
+    statements: list[str]
 
     def __init__(self, findings: Findings, title: str) -> None:
         self.html = page(findings, title)
         self.evaluations = findings.evaluations
         self.comparisons = {one.names: compared for one, compared in findings.compared()}
+        self.statements = findings.statements
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page to a file."""

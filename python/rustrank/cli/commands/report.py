@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
         feature_names=_lines(options.feature_names),
         **passed(options, "baseline", "title", "examples", *JUDGING, *DRAWING),
     )
-    lines = [compared.statements[0] for compared in made.comparisons.values()]
+    lines = list(made.statements)
     if options.out == PIPE:
         sys.stdout.write(made.html)
     else:
