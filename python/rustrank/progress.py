@@ -87,7 +87,7 @@ class _Lines:
 
     def __init__(self, total: int, what: str) -> None:
         self.total, self.what, self.count = total, what, 0
-        self.last = time.monotonic()
+        self.start = self.last = time.monotonic()
         self.lock = threading.Lock()
 
     def step(self, name: str = "") -> None:
@@ -98,6 +98,15 @@ class _Lines:
             if self.count not in (1, self.total) and now - self.last < _SECONDS:
                 return
             self.last = now
-            suffix = f": {name}" if name else ""
+            left = (now - self.start) / self.count * (self.total - self.count)
+            parts = [name, f"about {_duration(left)} left" if left >= _SECONDS else ""]
+            suffix = f": {', '.join(filter(None, parts))}" if any(parts) else ""
             sys.stderr.write(f"{self.what} {self.count} of {self.total}{suffix}\n")
             sys.stderr.flush()
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in its largest unit: ``40 s``, ``12 min`` or ``3.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

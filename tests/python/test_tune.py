@@ -12,7 +12,13 @@ import pytest
 
 import rustrank as rr
 from rustrank.datasets import Ranking, make_web
-from rustrank.selection.search_spaces import as_space, grid_settings, random_settings
+from rustrank.progress import progress_of_steps
+from rustrank.selection.search_spaces import (
+    as_space,
+    different_settings,
+    grid_settings,
+    random_settings,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:4 of 136 features:rustrank.RustrankWarning")
 
@@ -147,6 +153,68 @@ def test_random_search_tries_as_many_as_asked(docs: Ranking) -> None:
     found = rr.tune(trees(), docs, RANGES, trials=3, folds=2, seed=5)
     other = rr.tune(trees(), docs, RANGES, trials=5, folds=2, seed=5)
     assert [trial.setting for trial in other.trials][:3] == [one.setting for one in found.trials]
+
+
+def test_no_setting_is_tried_twice(docs: Ranking) -> None:
+    space = {"num_leaves": (2, 4), "l2": [0.0, 1.0]}
+    given: dict[str, Any] = {"docs": docs, "space": space, "folds": 2, "refit": False}
+    ranker = trees(n_estimators=1)
+    for method, number in (("random", 5), ("random", 50), ("optuna", 5), ("optuna", 50)):
+        if method == "optuna":
+            pytest.importorskip("optuna")
+        found = rr.tune(ranker, method=method, trials=number, **given)
+        tried = {str(trial.setting) for trial in found.trials}
+        assert len(tried) == len(found.trials) == min(number, 6), method
+    grid = rr.tune(ranker, docs, {"num_leaves": [2, 3, 2]}, folds=2, refit=False)
+    assert len(grid.trials) == 2
+
+
+def test_what_is_hardly_ever_drawn_is_tried_at_the_end() -> None:
+    space: dict[str, Any] = {"n_estimators": rr.Between(1, 3000, log=True), "l2": [1.0]}
+    found = different_settings(space, 0, 2900)
+    assert len({one["n_estimators"] for one in found}) == len(found) == 2900
+    assert different_settings(space, 0, 20) == found[:20]
+
+
+def test_a_tuple_of_two_numbers_is_a_range() -> None:
+    known = {"num_leaves": 31, "l2": 0.0, "learning_rate": 0.1, "hidden": (10,), "metric": "ndcg"}
+    given = {"num_leaves": (4, 64), "l2": (0, 1), "learning_rate": (0.01, np.float64(0.3))}
+    assert as_space(given, known, "LambdaMART") == {
+        "num_leaves": rr.Between(4, 64),
+        "l2": rr.Between(0.0, 1.0),
+        "learning_rate": rr.Between(0.01, 0.3),
+    }
+    lists: dict[str, Any] = {
+        "num_leaves": [4, 64],
+        "hidden": [(4, 2), (8,)],
+        "metric": ("ndcg", "err"),
+    }
+    lists |= {"l2": (0, 1, 2)}
+    assert as_space(lists, known, "x") == {key: list(one) for key, one in lists.items()}
+    with pytest.raises(rr.ParamError, match=r"num_leaves is a range, Between\(low=4, high=64"):
+        grid_settings(as_space({"num_leaves": (4, 64)}, known, "LambdaMART"))
+    with pytest.raises(rr.ParamError, match="expected a low end below a high one"):
+        as_space({"num_leaves": (64, 4)}, known, "LambdaMART")
+
+
+def test_progress_has_values_and_the_time_left(
+    docs: Ranking, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = rr.tune(
+        trees(n_estimators=1), docs, {"l2": [0.0, 1.0]}, folds=2, refit=False, progress=True
+    )
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("trial 2 of 2: ndcg@10 0.")
+    assert last.endswith(f", best {float(found.value):.4f}")
+    at = iter([0.0, 50.0, 60.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(at))
+    with progress_of_steps(11, "trial", shown=True) as step:
+        step("ndcg@10 0.5")
+        step()
+    monkeypatch.undo()
+    assert capsys.readouterr().err == (
+        "trial 1 of 11: ndcg@10 0.5, about 8 min left\ntrial 2 of 11: about 4 min left\n"
+    )
 
 
 # Optuna.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import math
+import threading
 import warnings
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,13 @@ from rustrank.metrics.evaluation import Drawing, MetricValue, height, mean_of, p
 from rustrank.plotting.results import plot_tuning
 from rustrank.progress import progress_of_steps
 from rustrank.selection._trials import Records, TrialEvaluator
-from rustrank.selection.search_spaces import Between, as_space, grid_settings, random_settings
+from rustrank.selection.search_spaces import (
+    Between,
+    as_space,
+    different_settings,
+    grid_settings,
+    num_settings,
+)
 from rustrank.training.rounds import cancellable_pool
 
 if TYPE_CHECKING:
@@ -36,6 +42,8 @@ __all__ = ["Trial", "Tuning", "tune"]
 #: The settings asked of Optuna before it gets the values of any of them. They can run in parallel, and the
 #: result does not depend on which ends first.
 _BATCH = 4
+#: The most that Optuna is asked at a time, where it names settings again that were tried.
+_ASKED = 200
 #: The most rows of a table.
 _SHOWN = 20
 
@@ -184,14 +192,16 @@ def tune(
     docs : docs
         As for `rustrank.ensemble`: a `rustrank.datasets.Ranking`, ``(X, y, qid)`` or a mapping.
     space : str or mapping, default "lambdamart"
-        A list of values, or a range (`Between`), for each parameter; or the name of one of
-        `rustrank.grids`, such as those of the papers.
+        For each parameter a list of values, or a range: a tuple of two numbers, ``(low, high)``, or a
+        `Between`, which may be logarithmic. A range whose ends are both whole has whole numbers only, unless
+        the parameter is a float. Or the name of one of `rustrank.grids`, such as those of the papers.
     method : {"grid", "random", "optuna"}, optional
         All settings; ``trials`` random settings; or ``trials`` settings chosen by Optuna from the values of
         earlier ones. By default ``grid``, or ``random`` where a space has ranges or
         ``trials`` is given.
     trials : int, optional
-        The number of settings to try; 50 by default, or all of a grid.
+        The number of settings to try; 50 by default, or all of a grid. No setting is tried twice: if
+        there are fewer, all are tried.
     valid : docs, optional
         The documents to evaluate settings on; by default folds of ``docs``.
     folds : int, default 5
@@ -208,7 +218,7 @@ def tune(
     gain, max_label
         As for `rustrank.evaluate`; the ranker's by default.
     progress : bool, default False
-        Whether to show a progress bar.
+        Whether to show a progress bar, with the metric of the last setting and of the best so far.
     n_jobs : int, optional
         The number of settings to try at once; the number of cores by default.
     num_threads : int, optional
@@ -242,7 +252,11 @@ def tune(
     options = dict(locals())
     if isinstance(ranker, type) or not isinstance(ranker, Ranker):
         raise wrong_kind("ranker", ranker, "a ranker such as rr.LambdaMART()")
-    known = [name for name in ranker.get_params() if name not in ("n_jobs", "progress")]
+    known = {
+        name: default
+        for name, default in type(ranker)().get_params().items()
+        if name not in ("n_jobs", "progress")
+    }
     tried = as_space(space, known, type(ranker).__name__)
     most = threads(num_threads)
     cores = _rustrank.num_threads() if most is None else most
@@ -295,13 +309,16 @@ def _run(
     wanted = 50 if options["trials"] is None else whole("trials", options["trials"], 1, 100_000)
     done: list[Trial] = []
     batches: Iterable[list[dict[str, Any]]]
-    if method == "optuna":
+    if method == "optuna" and num_settings(space) > wanted:
         batches = _optuna_batches(space, options["seed"], wanted, done)
+    elif method == "grid":
+        batches = [grid_settings(space)]
     else:
-        drawn = islice(random_settings(space, options["seed"]), wanted)
-        batches = [grid_settings(space) if method == "grid" else list(drawn)]
+        batches = [different_settings(space, options["seed"], wanted)]
+    if isinstance(batches, list):
         wanted = len(batches[0])
     shows = flag("progress", options["progress"])
+    best_so_far = _BestSoFar(evaluator.judging.metric)
     with progress_of_steps(wanted, "trial", shows) as step, cancellable_pool(n_jobs) as pool:
 
         def tried(setting: dict[str, Any]) -> Trial:
@@ -309,12 +326,25 @@ def _run(
             if values is None:
                 values = evaluator.evaluate(setting)
                 records.put(setting, values)
-            step()
-            return Trial(setting, evaluator.value(values))
+            trial = Trial(setting, evaluator.value(values))
+            step(best_so_far(float(trial.value)))
+            return trial
 
         for batch in batches:
             done += pool.map(tried, batch)
     return done
+
+
+class _BestSoFar:
+    """Texts for the progress: the value of the last setting and of the best one so far."""
+
+    def __init__(self, metric: str) -> None:
+        self.metric, self.best, self.lock = metric, -math.inf, threading.Lock()
+
+    def __call__(self, value: float) -> str:
+        with self.lock:
+            self.best = max(self.best, height(value))
+            return f"{self.metric} {number(value)}, best {number(self.best)}"
 
 
 def _optuna_batches(
@@ -328,14 +358,24 @@ def _optuna_batches(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=10)
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    for start in range(0, trials, _BATCH):
-        asked = [study.ask() for _ in range(min(_BATCH, trials - start))]
-        yield [
-            {name: _suggested(trial, name, among) for name, among in space.items()}
-            for trial in asked
-        ]
-        for trial, value in zip(asked, [float(one.value) for one in done[start:]], strict=True):
-            study.tell(trial, value if math.isfinite(value) else 0.0)
+    #: The value of each setting, by its text.
+    values: dict[str, float] = {}
+    while len(values) < trials:
+        fresh: dict[str, dict[str, Any]] = {}
+        asked: list[tuple[Any, str]] = []
+        while len(fresh) < min(_BATCH, trials - len(values)) and len(asked) < _ASKED:
+            trial = study.ask()
+            setting = {name: _suggested(trial, name, among) for name, among in space.items()}
+            asked.append((trial, repr(setting)))
+            if repr(setting) not in values:
+                fresh.setdefault(repr(setting), setting)
+        if not fresh:
+            return
+        yield list(fresh.values())
+        for key, one in zip(fresh, done[-len(fresh) :], strict=True):
+            values[key] = float(one.value) if math.isfinite(one.value) else 0.0
+        for trial, key in asked:
+            study.tell(trial, values[key])
 
 
 def _suggested(trial: Any, name: str, values: Any) -> Any:
