@@ -81,6 +81,10 @@ class UnknownNameError(ParamError, KeyError):
     __str__ = Exception.__str__
 
 
+class UnknownArgumentError(UnknownNameError, TypeError):
+    """A function has no argument of this name; Python's own error for it is a `TypeError`, too."""
+
+
 class ModelFormatError(RustrankError, ValueError):
     """A model or a model file is invalid."""
 

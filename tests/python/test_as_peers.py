@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import rustrank as rr
+from rustrank.inputs.keywords import OF_DATASET
 from rustrank.parameters import hints
 
 if TYPE_CHECKING:
@@ -217,11 +218,14 @@ def test_an_estimator_says_what_is_called_otherwise() -> None:
 
 
 def test_hints_name_what_there_is() -> None:
-    known = {*inspect.signature(rr.train).parameters, *rr.LambdaMART().get_params()}
+    of_data = set(inspect.signature(rr.Dataset).parameters)
+    nets, fit = rr.LambdaRank().get_params(), inspect.signature(rr.LambdaMART.fit).parameters
+    known = {*inspect.signature(rr.train).parameters, *rr.LambdaMART().get_params(), *nets}
+    known |= of_data
     for ours in hints._HERE.values():
         assert set(ours) <= known
-    of_data = set(inspect.signature(rr.Dataset).parameters)
-    assert set(hints._OF_DATA.values()) - {"categorical"} <= of_data
+    assert set(OF_DATASET.values()) <= of_data
+    assert set(hints._OF_FIT.values()) <= set(fit)
     X, y, qid = classes()
     for name in hints.OBJECTIVES:
         assert rr.train(rr.Dataset(X, y, qid=qid), objective=name, num_trees=1).num_trees >= 1

@@ -162,7 +162,10 @@ class Parser(argparse.ArgumentParser):
         wrong = f"unrecognized arguments: {' '.join(unknown)}"
         if named:
             options_there = [name for action in parser._actions for name in action.option_strings]
-            wrong = f"there is no option {named[0]}{suggestion(named[0], options_there)}"
+            # Imported late: it knows all parameters.
+            from rustrank.parameters.hints import option_hint
+
+            wrong = f"there is no option {named[0]}{option_hint(named[0], options_there)}"
         return parser.error(wrong)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

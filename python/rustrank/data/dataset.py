@@ -15,6 +15,7 @@ from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, size
 from rustrank.inputs.categories import encoded, numbered
+from rustrank.inputs.keywords import OF_DATASET, refuses_unknown
 from rustrank.inputs.queries import numbers_if_all
 from rustrank.inputs.scalars import as_augment, whole
 from rustrank.inputs.tables import as_names, as_table, check_different, named_columns
@@ -137,6 +138,7 @@ class Dataset:
     #: The booster whose scores are the base scores.
     _base: Booster | None
 
+    @refuses_unknown(OF_DATASET)
     def __init__(
         self,
         X: Any,

@@ -13,6 +13,7 @@ import numpy as np
 
 from rustrank.errors import ParamError, ParamKindError, UnknownNameError, shown, wrong_kind
 from rustrank.inputs.scalars import choice, flag, real, text
+from rustrank.parameters.hints import hint
 
 __all__ = ["Between", "grids"]
 
@@ -115,7 +116,7 @@ def as_space(given: Any, known: Collection[str], kind: str) -> dict[str, Sequenc
     space: dict[str, Sequence[Any] | Between] = {}
     for name, values in given.items():
         if text("space", name) not in known:
-            message = f"space: {kind} has no parameter {name!r}: expected {', '.join(known)}"
+            message = f"space: {kind} has no parameter {name!r}; {hint(name, list(known))}"
             raise UnknownNameError(message, code="space")
         default = known[name] if isinstance(known, Mapping) else None
         space[name] = _values(name, values, is_real=isinstance(default, float))

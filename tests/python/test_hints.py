@@ -1,0 +1,177 @@
+"""What other libraries call our parameters leads to ours, wherever it is typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import rustrank as rr
+from rustrank.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Names of LightGBM, XGBoost, CatBoost and scikit-learn, and what they are in `rr.train`, `rr.LambdaMART`,
+#: `rr.Dataset` and `rustrank train`: the name here, or "fit: NAME", "Dataset: NAME", "train: NAME" where it
+#: belongs, or some words of the hint in quotes; "=" if the name is right, "-" for the list of all names.
+TABLE = """
+objective                     =                 'rr.LambdaMART (lambdamart)'  -          =
+loss_function                 objective         'rr.LambdaMART (lambdamart)'  -          objective
+loss                          objective         'rr.LambdaMART (lambdamart)'  -          objective
+eval_metric                   metric            metric             -                     metric
+metrics                       metric            metric             -                     metric
+eval_at                       metric            metric             -                     metric
+num_trees                     =                 n_estimators       -                     =
+num_iterations                num_trees         n_estimators       -                     num_trees
+num_boost_round               num_trees         n_estimators       -                     num_trees
+num_tree                      num_trees         n_estimators       -                     num_trees
+n_estimators                  num_trees         =                  -                     num_trees
+iterations                    num_trees         n_estimators       -                     num_trees
+max_iter                      num_trees         n_estimators       -                     num_trees
+eta                           learning_rate     learning_rate      -                     learning_rate
+shrinkage_rate                learning_rate     learning_rate      -                     learning_rate
+max_leaves                    num_leaves        num_leaves         -                     num_leaves
+max_leaf_nodes                num_leaves        num_leaves         -                     num_leaves
+depth                         max_depth         max_depth          -                     max_depth
+min_data_in_leaf              min_leaf_docs     min_leaf_docs      -                     min_leaf_docs
+min_child_samples             min_leaf_docs     min_leaf_docs      -                     min_leaf_docs
+min_samples_leaf              min_leaf_docs     min_leaf_docs      -                     min_leaf_docs
+min_sum_hessian_in_leaf       min_leaf_hess     min_leaf_hess      -                     min_leaf_hess
+min_child_weight              min_leaf_hess     min_leaf_hess      -                     min_leaf_hess
+subsample                     docs_per_tree     docs_per_tree      -                     docs_per_tree
+bagging_fraction              docs_per_tree     docs_per_tree      -                     docs_per_tree
+bagging_freq                  'anew'            'anew'             -                     'anew'
+feature_fraction              features_per_tree features_per_tree  -                     features_per_tree
+colsample_bytree              features_per_tree features_per_tree  -                     features_per_tree
+rsm                           features_per_tree features_per_tree  -                     features_per_tree
+colsample_bynode              features_per_node features_per_node  -                     features_per_node
+early_stopping_rounds         early_stopping    early_stopping     -                     early_stopping
+n_iter_no_change              early_stopping    early_stopping     -                     early_stopping
+od_wait                       early_stopping    early_stopping     -                     early_stopping
+lambda_l1                     'no L1'           'no L1'            -                     'no L1'
+reg_alpha                     'no L1'           'no L1'            -                     'no L1'
+lambda_l2                     l2                l2                 -                     l2
+reg_lambda                    l2                l2                 -                     l2
+l2_leaf_reg                   l2                l2                 -                     l2
+min_gain_to_split             min_reduction     min_reduction      -                     min_reduction
+gamma                         min_reduction     min_reduction      -                     min_reduction
+drop_rate                     dropout           dropout            -                     dropout
+skip_drop                     dropout_skip      dropout_skip       -                     dropout_skip
+boosting_type                 'DART'            'DART'             -                     'DART'
+max_bin                       Dataset:max_bins  max_bins           max_bins              Dataset:max_bins
+border_count                  Dataset:max_bins  max_bins           max_bins              Dataset:max_bins
+grow_policy                   tree_shape        tree_shape         -                     tree_shape
+tree_method                   'always binned'   'always binned'    -                     'always binned'
+monotone_constraints          monotone          monotone           -                     monotone
+categorical_feature           Dataset:categorical categorical      categorical           Dataset:categorical
+cat_features                  Dataset:categorical categorical      categorical           Dataset:categorical
+cat_smooth                    category_smooth   category_smooth    -                     category_smooth
+path_smooth                   =                 =                  -                     =
+extra_trees                   'random_strength' 'random_strength'  -                     'random_strength'
+lambdarank_truncation_level   pairs_to          pairs_to           -                     pairs_to
+lambdarank_norm               query_normaliser  query_normaliser   -                     query_normaliser
+label_gain                    gain              gain               -                     gain
+random_state                  seed              =                  -                     seed
+seed                          =                 random_state       -                     =
+n_jobs                        num_threads       =                  num_threads           threads
+nthread                       num_threads       n_jobs             num_threads           threads
+num_threads                   =                 n_jobs             =                     threads
+verbose                       progress          progress           -                     progress
+device                        'processor'       'processor'        -                     'processor'
+scale_pos_weight              'row_weight'      'row_weight'       -                     'row_weight'
+init_model                    base              fit:base           base                  base
+init_score                    Dataset:base_score fit:base_score    base_score            Dataset:base_score
+weight                        Dataset:row_weight fit:sample_weight row_weight            Dataset:row_weight
+sample_weight                 Dataset:row_weight fit:sample_weight row_weight            Dataset:row_weight
+group                         Dataset:group     fit:group          =                     Dataset:group
+qid                           Dataset:qid       fit:qid            =                     Dataset:qid
+label                         Dataset:y         fit:y              y                     Dataset:y
+valid_sets                    valid             fit:eval_set       -                     valid
+eval_set                      valid             fit:eval_set       -                     valid
+params                        '**params'        '**params'         -                     config
+snapshot_freq                 snapshot_every    train:snapshot_every -                   snapshot_every
+feature_name                  Dataset:feature_names Dataset:feature_names feature_names  Dataset:feature_names
+learning_rat                  did:learning_rate did:learning_rate  -                     did:learning-rate
+"""
+
+
+def rows() -> list[tuple[str, ...]]:
+    found = []
+    for line in TABLE.strip().splitlines():
+        parts: list[str] = []
+        quoted = False
+        for word in line.split():
+            if quoted:
+                parts[-1] += f" {word}"
+            else:
+                parts.append(word)
+            quoted = parts[-1].startswith("'") and not parts[-1].endswith("'")
+        assert len(parts) == 5, line
+        found.append(tuple(parts))
+    return found
+
+
+def wording(expected: str, option: bool = False) -> str:
+    """Return what a message says."""
+    if expected == "-":
+        return "expected one of"
+    if expected.startswith("'"):
+        return expected.strip("'")
+    place, sign, name = expected.rpartition(":")
+    if sign:
+        return {
+            "fit": f"it is an argument of fit: {name}",
+            "Dataset": f"it is an option of rr.Dataset: {name}",
+            "train": f"it is an option of rr.train with trees: {name}",
+            "did": f"did you mean {'--' if option else ''}{name}?",
+        }[place]
+    return f"here it is called {'--' + name.replace('_', '-') if option else name}"
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0])
+def test_names_of_other_libraries_lead_to_ours(
+    row: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, of_train, of_estimator, of_dataset, of_command = row
+    docs = rr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
+    given: dict[str, Any] = {name: 1}
+    if of_train != "=":
+        with pytest.raises(rr.ParamError) as caught:
+            rr.train(docs, **given)
+        assert wording(of_train) in str(caught.value)
+    if of_estimator != "=":
+        with pytest.raises(rr.ParamError) as caught:
+            rr.LambdaMART(**given)
+        assert wording(of_estimator) in str(caught.value)
+    if of_dataset != "=":
+        with pytest.raises(rr.ParamError) as caught:
+            rr.Dataset([[1.0]], [0], **given)
+        assert isinstance(caught.value, TypeError), "as Python's own error"
+        assert wording(of_dataset) in str(caught.value)
+    if of_command != "=":
+        assert main(["train", "x", str(tmp_path / "x"), f"--{name.replace('_', '-')}", "1"]) == 2
+        assert wording(of_command, option=True) in capsys.readouterr().err
+
+
+def test_what_is_right_is_taken() -> None:
+    for name, of_train, of_estimator, *_ in rows():
+        if of_estimator == "=":
+            assert name in rr.LambdaMART().get_params()
+        for hinted in (of_estimator, of_train):
+            assert hinted.count(":") <= 1
+        if of_estimator.isidentifier():
+            assert of_estimator in rr.LambdaMART().get_params()
+
+
+def test_nets_and_commands_have_their_own_names(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, ours in (("max_iter", "epochs"), ("hidden_layer_sizes", "hidden")):
+        with pytest.raises(rr.ParamError, match=f"here it is called {ours}"):
+            rr.LambdaRank(**dict[str, Any]({name: 1}))
+    for arguments, said in (
+        (["tune", "x", "y", "--num-trees", "9"], "given as --set n_estimators="),
+        (["inspect", "x", "--num-trees", "9"], "there is no option --num-trees (try"),
+        (["evaluate", "x", "y", "--metrics", "map"], "here it is called --metric"),
+    ):
+        assert main(arguments) == 2
+        assert said in capsys.readouterr().err
