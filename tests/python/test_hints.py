@@ -175,3 +175,29 @@ def test_nets_and_commands_have_their_own_names(capsys: pytest.CaptureFixture[st
     ):
         assert main(arguments) == 2
         assert said in capsys.readouterr().err
+
+
+X, Y, QID = rr.datasets.make_polynomial(num_queries=20, docs_per_query=10, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda r, _: r.fit(X, Y, qid=QID, eval_at=[1]), "metric is an option of the estimator"),
+        (lambda r, _: r.fit(X, Y, qid=QID, verbose=10), "progress is an option of the estimator"),
+        (lambda r, _: r.fit(X, Y, qid=QID, init_score=Y), "here it is called base_score"),
+        (lambda r, _: r.predict(X, num_iteration=3), r"truncate\(n\).predict\(X\)"),
+        (lambda r, _: r.predict(X, pred_contrib=True), "Booster.explain gives contributions"),
+        (lambda r, _: r.booster_.predict(X, raw_score=True), "scores are always raw"),
+        (lambda r, _: r.best_iteration_, "here it is called best_round_"),
+        (lambda r, _: r.evals_result_, "here it is called history_"),
+        (lambda r, _: r.booster_.feature_importance("gain"), "called 'reduction' here"),
+        (lambda _, d: rr.train(*[{"num_leaves": 7}, d, 10]), "got parameters first"),
+        (lambda _, d: rr.train(d, 10), "got 2 arguments without a name"),
+    ],
+)
+def test_calls_of_other_libraries_are_answered(call: Any, said: str) -> None:
+    ranker = rr.LambdaMART(n_estimators=2).fit(X, Y, qid=QID)
+    with pytest.raises((AttributeError, TypeError, rr.ParamError), match=said):
+        call(ranker, rr.Dataset(X, Y, qid=QID))
+    assert not hasattr(ranker, "evals_result_")

@@ -13,6 +13,7 @@ from rustrank._rustrank import objectives
 from rustrank.errors import ParamError, wrong_value
 from rustrank.estimators.fitting import columns_by_name, eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
+from rustrank.inputs.keywords import OF_FIT, refuses_unknown
 from rustrank.inputs.scalars import flag, share
 from rustrank.parameters.schema import TRAININGS, as_named, options_of
 from rustrank.training.train import train
@@ -60,6 +61,7 @@ class TreeRanker(Ranker):
     _objective: ClassVar[str]
     _training = "train"
 
+    @refuses_unknown(OF_FIT)
     def fit(
         self,
         X: Any,
@@ -285,6 +287,7 @@ class RankNetMART(TreeRanker):
     def __init__(self, **options: Unpack[option_types.PairOptions]) -> None:
         super().__init__(**options)
 
+    @refuses_unknown(OF_FIT)
     def fit(
         self,
         X: Any,

@@ -24,6 +24,7 @@ from rustrank.estimators.fitting import (
     weight_of_queries,
     without_fitted,
 )
+from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.scalars import seed_of, threads, whole
 from rustrank.metrics.evaluation import evaluate
@@ -40,6 +41,21 @@ if TYPE_CHECKING:
 
     from rustrank.data.raw_rows import RawRows
     from rustrank.inputs.tables import Table
+
+
+#: What attributes of other libraries' rankers are called here.
+_ATTRIBUTES = {
+    "best_iteration_": "best_round_",
+    "best_iteration": "best_round_",
+    "best_score_": "history_, which has the metrics after each round",
+    "best_score": "history_, which has the metrics after each round",
+    "evals_result_": "history_",
+    "evals_result": "history_",
+    "feature_name_": "feature_names_in_",
+    "n_estimators_": "booster_.num_rounds",
+    "get_booster": "booster_",
+    "n_iter_": "booster_.num_rounds",
+}
 
 
 class Ranker(ABC):
@@ -131,6 +147,16 @@ class Ranker(ABC):
             setattr(self, name, value)
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        """Say what an attribute of other libraries is called here."""
+        if isinstance(getattr(type(self), name, None), property):
+            # The property raised an AttributeError, as that of a ranker that is not fitted is.
+            raise unfitted(type(self).__name__)
+        ours = _ATTRIBUTES.get(name)
+        more = f"; here it is called {ours}" if ours else ""
+        message = f"{type(self).__name__!r} object has no attribute {name!r}{more}"
+        raise AttributeError(message)
+
     @property
     def booster_(self) -> Booster:
         """The trained model."""
@@ -143,6 +169,7 @@ class Ranker(ABC):
         """The metrics on the validation sets after each round: ``history_["valid_0"]["ndcg@10"]``."""
         return self.booster_.history
 
+    @refuses_unknown(OF_PREDICT)
     def predict(self, X: Any, *, qid: Any = None, group: Any = None) -> NDArray[np.float64]:
         """Return the score of each row: larger is better, within a query.
 

@@ -11,6 +11,7 @@ from rustrank.data.dataset import Dataset
 from rustrank.errors import ParamError, ParamKindError, wrong_kind
 from rustrank.estimators.fitting import columns_by_name, eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
+from rustrank.inputs.keywords import OF_FIT, refuses_unknown
 from rustrank.inputs.tables import check_same_names
 from rustrank.metrics.evaluation import named_metrics
 from rustrank.model.booster import Booster
@@ -49,6 +50,7 @@ class RawRanker(Ranker):
     def _keep_results(self, trainer: _rustrank.Trainer) -> None:
         """Keep what the training knows besides the model."""
 
+    @refuses_unknown(OF_FIT)
     def fit(
         self,
         X: Any,
@@ -385,6 +387,7 @@ class RankNet(_Net):
     def __init__(self, **options: Unpack[option_types.RankNetOptions]) -> None:
         super().__init__(**options)
 
+    @refuses_unknown(OF_FIT)
     def fit(
         self,
         X: Any,

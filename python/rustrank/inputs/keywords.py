@@ -12,7 +12,7 @@ from rustrank.errors import UnknownArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["NEAR", "OF_DATASET", "refuses_unknown"]
+__all__ = ["NEAR", "OF_DATASET", "OF_FIT", "OF_PREDICT", "refuses_unknown"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,6 +41,39 @@ OF_DATASET = {
     **dict.fromkeys(("categorical_features", "cat_feature", "feature_types"), "categorical"),
     "enable_categorical": "categorical",
 }
+_METRIC = "metric is an option of the estimator: metric=('ndcg@1', 'ndcg@10')"
+_STOP = "early_stopping is an option of the estimator"
+_PROGRESS = "progress is an option of the estimator: progress=True shows a bar"
+_OF_DATA = "categorical is an option of the estimator; names are those of the columns of X"
+#: The arguments of an estimator's ``fit``, by what others say.
+OF_FIT = {
+    **dict.fromkeys(("group_id", "query", "query_id", "groups", "queries"), "qid"),
+    **dict.fromkeys(("weight", "weights", "row_weight"), "sample_weight"),
+    **dict.fromkeys(("init_score", "base_margin", "baseline"), "base_score"),
+    **dict.fromkeys(("evals", "valid", "valid_sets", "validation_data"), "eval_set"),
+    **dict.fromkeys(("label", "labels", "target"), "y"),
+    **dict.fromkeys(("init_model", "xgb_model", "warm_start"), "base"),
+    **dict.fromkeys(("eval_at", "eval_metric", "feval"), _METRIC),
+    **dict.fromkeys(("early_stopping_rounds", "use_best_model"), _STOP),
+    **dict.fromkeys(("verbose", "verbose_eval", "logging_level", "silent"), _PROGRESS),
+    **dict.fromkeys(("feature_name", "categorical_feature", "cat_features"), _OF_DATA),
+    "eval_names": "eval_set may be a list; its sets are called valid_0, valid_1, ...",
+    "eval_sample_weight": "a validation set may be a mapping with X, y, qid and query_weight",
+    "eval_init_score": "validation sets start from the scores of base=",
+    "callback": "callbacks",
+}
+_RAW = "scores are always raw"
+_TRUNCATE = "booster_.truncate(n).predict(X) scores by the first n trees"
+#: The arguments of `predict`, by what others say.
+OF_PREDICT = {
+    **dict.fromkeys(("raw_score", "output_margin", "prediction_type"), _RAW),
+    **dict.fromkeys(("num_iteration", "iteration_range", "ntree_limit", "ntree_end"), _TRUNCATE),
+    **dict.fromkeys(("start_iteration", "ntree_start"), "trees are counted from the first"),
+    **dict.fromkeys(("pred_contrib", "pred_contribs"), "Booster.explain gives contributions"),
+    **dict.fromkeys(("pred_leaf",), "Booster.dump has the leaves of trees"),
+    **dict.fromkeys(("data", "x"), "X"),
+    **dict.fromkeys(("nthread", "n_jobs", "thread_count", "num_thread"), "num_threads"),
+}
 #: Some of the parameters of training that would be taken for misspelt arguments of a dataset.
 _OF_TRAINING = ("num_trees", "num_round", "num_rounds", "max_categories", "categorical_smooth")
 
@@ -51,7 +84,7 @@ def refuses_unknown(names: Mapping[str, str]) -> Callable[[Callable[P, R]], Call
     Parameters
     ----------
     names : mapping from str to str
-        Its arguments, by what others say.
+        Its arguments, by what others say, or a sentence on what does the work.
     """
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
@@ -72,7 +105,9 @@ def refuses_unknown(names: Mapping[str, str]) -> Callable[[Callable[P, R]], Call
 
 def _meant(name: str, known: list[str], names: Mapping[str, str]) -> str:
     if name in names:
-        return f"here it is called {names[name]}"
+        # Several words say what does the work where there is no such argument.
+        ours = names[name]
+        return ours if " " in ours else f"here it is called {ours}"
     near = get_close_matches(name, known, 1, NEAR)
     if near and name not in _OF_TRAINING:
         return f"did you mean {near[0]}?"

@@ -475,7 +475,14 @@ class Booster(RankingModel, DescribedModel):
             reduction, number = self._core.splits()
             return reduction if kind == "reduction" else number
         if kind != "permutation":
-            raise wrong_value("kind", kind, "'reduction', 'count' or 'permutation'")
+            ours = {
+                "gain": "reduction",
+                "total_gain": "reduction",
+                "split": "count",
+                "weight": "count",
+            }
+            more = f", which is called {ours[kind]!r} here" if kind in ours else ""
+            raise wrong_value("kind", kind, f"'reduction', 'count' or 'permutation'{more}")
         permuted = as_dataset(dataset, "dataset")
         judging = Judging(
             text("metric", metric), gain, "expected", "skip", relevant_from, max_label, num_threads

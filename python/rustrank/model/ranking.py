@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset
+from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.scalars import whole
 
@@ -54,6 +55,7 @@ class RankingModel:
     #: Scores of documents, as `Booster.score` has it.
     score: Any
 
+    @refuses_unknown(OF_PREDICT)
     def predict(
         self,
         X: Any,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.distributed.mpi import launched_world_size
-from rustrank.errors import ParamError, warn_caller
+from rustrank.errors import ParamError, ParamKindError, warn_caller
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.plan import EarlyStopping, Plan, train_options
 from rustrank.parameters.schema import TRAININGS, signature_of
 from rustrank.training.rounds import Reporting, Round, booster_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from os import PathLike
 
     from typing_extensions import Unpack
@@ -30,7 +30,7 @@ __all__ = ["EarlyStopping", "Round", "train"]
 
 
 def train(
-    dataset: Dataset | Shards | str | PathLike[str], **options: Unpack[TrainOptions]
+    dataset: Dataset | Shards | str | PathLike[str], *more: Any, **options: Unpack[TrainOptions]
 ) -> Booster:
     """Train a booster.
 
@@ -371,6 +371,8 @@ def train(
     >>> booster.score(data.X).shape == data.y.shape
     True
     """
+    if more or isinstance(dataset, Mapping):
+        _refuse_call_of_others(dataset, more)
     refuse_unknown(options, TRAININGS["train"])
     every = train_options(options)
     is_launched = launched_world_size() and not isinstance(dataset, Dataset)
@@ -391,6 +393,21 @@ def train(
         f"side: min_leaf_docs is {fewer} instead. So few docs teach little"
     )
     return trained(data, {**every, "min_leaf_docs": fewer})
+
+
+def _refuse_call_of_others(dataset: Any, more: tuple[Any, ...]) -> None:
+    """Say how LightGBM's and XGBoost's ``train(params, data, rounds)`` is written here."""
+    if isinstance(dataset, Mapping) and more:
+        message = (
+            "train: got parameters first, as in LightGBM and XGBoost, expected the data set: "
+            "rr.train(dataset, num_trees=100, **options); rustrank.compat.lightgbm and .xgboost have "
+            "train(params, data, rounds)"
+        )
+    else:
+        message = (
+            f"train: got {1 + len(more)} arguments without a name, expected the data set alone"
+        )
+    raise ParamKindError(message, code="dataset")
 
 
 #: The signature that editors and ``help`` look at: all parameters, with their defaults.
