@@ -22,7 +22,7 @@ def test_python_blocks_run_one_after_the_other(
     names: dict[str, Any] = {}
     for number, block in enumerate(blocks("python")):
         exec(compile(block, f"README.md, block {number}", "exec"), names)  # noqa: S102
-    assert len(blocks("python")) == 7
+    assert len(blocks("python")) == 6
     assert (tmp_path / "report.html").exists()
     assert "NDCG@10 0." in capsys.readouterr().out
 
