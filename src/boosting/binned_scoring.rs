@@ -10,7 +10,7 @@ use crate::Interrupt;
 use crate::binning::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::binned::no_bins;
+use crate::model::binned::{no_bins, other_bins};
 use crate::model::{Component, Forest, Model, Part, Set, Tree};
 use crate::tree::BinnedTree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +66,8 @@ pub fn scores_bins(model: &Model, binning: &Binning) -> bool {
 pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
     check_features(model, dataset)?;
     if !can_score(model, dataset.binning()) {
-        return Err(no_bins());
+        native_forests(model)?;
+        return Err(other_bins());
     }
     if dataset.base_score().is_some() && !is_plain(model) {
         let what = "a sum of models cannot score docs that have base scores";

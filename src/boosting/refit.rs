@@ -78,8 +78,13 @@ pub fn refit(
 ) -> Result<Model> {
     options.check_ranges()?;
     if !is_plain(model) {
-        return Err(Error::data("base", "only a model of trees alone can be refitted")
-            .hint("keep boosting instead: any model can be a base"));
+        return Err(Error::data(
+            "base",
+            "only a model of trees alone, of this library, can be refitted",
+        )
+        .hint(
+            "boost on from it instead, as from any model: make the Dataset with base= and train",
+        ));
     }
     check_features(model, dataset)?;
     let objective = loss.of_scores()?;

@@ -64,7 +64,11 @@ pub fn reweigh(
 ) -> Result<Reweighed> {
     check_bounds("reweigh.bounds", options.from, options.to)?;
     if !is_plain(model) {
-        return Err(Error::data("base", "only a model of trees alone can be reweighed"));
+        return Err(Error::data(
+            "base",
+            "only a model of trees alone, of this library, can be reweighed",
+        )
+        .hint("combine it with others instead (Combiner), which any model allows"));
     }
     for dataset in std::iter::once(dataset).chain(held_out) {
         check_features(model, dataset)?;

@@ -271,3 +271,37 @@ def test_presets_give_way_to_what_is_said() -> None:
     assert (noisy.params["random_strength"], noisy.params["pair_normaliser"]) == ("1", "none")
     with pytest.raises(rr.ParamError, match="expected one of robust, noisy, wu2008"):
         rr.train(train, preset="fast")
+
+
+def test_a_model_of_another_library_is_gone_on_from_as_the_errors_say(tmp_path: Path) -> None:
+    made = rr.datasets.make_polynomial(40, seed=0)
+    X, y, qid = made.X, made.y, made.qid
+    path = tmp_path / "lgb.txt"
+    rr.train(rr.Dataset(X, y, qid=qid), num_trees=5).export("lightgbm", path)
+    base = rr.Booster.load(path)
+    plain = rr.Dataset(X, y, qid=qid)
+    # Each error names a way that works, and none of them leads to another error.
+    with pytest.raises(rr.DataError, match=r"make every Dataset with base="):
+        rr.train(plain, base=base, num_trees=2)
+    for refused in (
+        lambda: rr.Dataset(X, y, qid=qid, like=base),
+        lambda: base.evaluate(plain),
+        lambda: base.score(plain),
+    ):
+        with pytest.raises(rr.DataError, match="score the raw features; to train on") as caught:
+            refused()
+        assert "base=" in str(caught.value)
+        assert "like=" not in str(caught.value)
+    with pytest.raises(rr.DataError, match="make the Dataset with base= and train"):
+        base.refit(plain)
+    with pytest.raises(rr.DataError, match=r"combine it with others instead \(Combiner\)"):
+        base.reweigh(plain)
+    docs = rr.Dataset(X, y, qid=qid, base=base)
+    grown = rr.train(docs, num_trees=2, valid=rr.Dataset(X, y, qid=qid, base=base, like=docs))
+    assert grown.num_trees == 7
+    assert rr.evaluate(base.score(X), y, qid=qid)["ndcg@10"] > 0
+    combined = rr.Combiner().fit({"base": base, "grown": grown}, y, X=X, qid=qid)
+    assert combined.booster.num_features == X.shape[1]
+    adapted = rr.adapt(base, (X, y, qid), valid_closed=(X, y, qid), trees={"num_trees": 3})
+    assert {"trees", "interpolate", "features"} <= set(adapted.boosters)
+    assert "like=" not in "".join(adapted.skipped.values())
