@@ -288,7 +288,7 @@ def test_warnings_point_at_the_caller() -> None:
 
 #: The data rows of the fault matrix: labels, other arguments, code, row, part of the message.
 FAULTS: list[tuple[Any, dict[str, Any], str, int | None, str]] = [
-    ([0, 1, 0, math.nan], {"qid": [1, 2, 1, 2]}, "label.nan", 3, "label[3] is NaN (query 1)"),
+    ([0, 1, 0, math.nan], {"qid": [1, 2, 1, 2]}, "label.nan", 3, "label[3] is NaN (query 2)"),
     ([0, math.inf, 0, 0], {}, "label.infinite", 1, "label[1] is infinite"),
     ([0, 1, -1, 0], {}, "label.negative", 2, "label[2] = -1"),
     ([0, 1, 0.5, 0], {}, "label.fraction", 2, 'gain="linear"'),

@@ -227,6 +227,11 @@ class Combiner(TableResult):
         options, judging = self._options, self._options.judging
         scored = fit_input.scored_rows(rankers, given, options)
         other = fit_input.held_out(valid, rankers, options)
+        # First, because it names bad labels by the caller's rows and queries.
+        alone = {
+            name: first_value(scored.evaluate(scores, judging))
+            for name, scores in scored.by_ranker.items()
+        }
         found: dict[str, Any] = dict.fromkeys(
             ("alpha", "interval", "curve", "held_out_curve", "net")
         )
@@ -246,10 +251,7 @@ class Combiner(TableResult):
             path, _ = _rustrank.combine_rankers(scored, options)
         vars(self).update(found, _rankers=fit_input.as_rankers(rankers))
         self.names, self.chosen = list(self._rankers), len(path) - 1
-        self.alone = {
-            name: first_value(scored.evaluate(scores, judging))
-            for name, scores in scored.by_ranker.items()
-        }
+        self.alone = alone
         if self.net is None:
             self._choose(path, scored, other)
         self.value = first_value(scored.evaluate(self._combined(scored.scores), judging))

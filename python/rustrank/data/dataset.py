@@ -16,7 +16,7 @@ from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn
 from rustrank.formatting import count, size
 from rustrank.inputs.categories import encoded, numbered
 from rustrank.inputs.keywords import OF_DATASET, refuses_unknown
-from rustrank.inputs.queries import numbers_if_all
+from rustrank.inputs.queries import numbers_if_all, query_ids_in_errors
 from rustrank.inputs.scalars import as_augment, whole
 from rustrank.inputs.tables import as_names, as_table, check_different, named_columns
 from rustrank.inputs.vectors import check_length
@@ -337,8 +337,9 @@ class Dataset:
             columns.joined("row_weight"),
             columns.joined("base_score") if base is None else np.concatenate(scores),
         )
-        made = cls.__new__(cls)
-        return made._finish(builder.finish(rows), names, rows.query_ids, like, base)
+        with query_ids_in_errors(rows.query_ids):
+            core = builder.finish(rows)
+        return cls.__new__(cls)._finish(core, names, rows.query_ids, like, base)
 
     @classmethod
     def from_parquet(

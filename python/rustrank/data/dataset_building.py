@@ -10,7 +10,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
 from rustrank.inputs.categories import Categories, numbers_of
-from rustrank.inputs.queries import as_queries, as_query_weight
+from rustrank.inputs.queries import as_queries, as_query_weight, query_ids_in_errors
 from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.inputs.tables import Table, check_different, check_same_names, in_one_piece
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length, first_true
@@ -222,7 +222,14 @@ def check_names_like(names: list[str] | None, like: Any) -> None:
 def binned_dataset(
     table: Table, rows: Rows, bins: _rustrank.Binning | BinOptions, reading: ReadOptions
 ) -> _rustrank.Dataset:
-    """Bin a table, with bins that are given or chosen from its rows."""
+    """Bin a table, with bins that are given or chosen from its rows; errors name the ids of queries."""
+    with query_ids_in_errors(rows.query_ids):
+        return _binned(table, rows, bins, reading)
+
+
+def _binned(
+    table: Table, rows: Rows, bins: _rustrank.Binning | BinOptions, reading: ReadOptions
+) -> _rustrank.Dataset:
     whole = table.whole()
     if whole is None and (bins[2] if isinstance(bins, tuple) else bins.query_ranks):
         whole = in_one_piece(table)

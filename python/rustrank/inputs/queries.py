@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rustrank.errors import DataError, shown
+from rustrank.errors import DataError, RustrankError, shown
 from rustrank.inputs import vectors
 from rustrank.inputs.scalars import real
 
@@ -169,3 +171,25 @@ def numbers_if_all(ids: list[str]) -> NDArray[Any]:
     """Return ids as integers if all are decimal integers, else as strings."""
     plain = all(one.isdecimal() and len(one) < 19 and str(int(one)) == one for one in ids)
     return np.array([int(one) for one in ids], np.int64) if plain else np.array(ids)
+
+
+@contextmanager
+def query_ids_in_errors(ids: NDArray[Any]) -> Iterator[None]:
+    """Let errors of the compiled half, which knows queries by their numbers, name the caller's ids."""
+    try:
+        yield
+    except RustrankError as error:
+        number = None if error.query is None or _is_named(error) else int(error.query)
+        if number is not None and number < len(ids):
+            named = ids[number]
+            named = named.item() if isinstance(named, np.generic) else named
+            name = f"query {shown(named)}"
+            message = re.sub(rf"\bquery {number}\b", lambda _: name, str(error), count=1)
+            error.args, error.query = (message,), str(named)
+        vars(error)["_has_query_id"] = True
+        raise
+
+
+def _is_named(error: RustrankError) -> bool:
+    """Whether an error names a query by its id: it was raised here, or translated already."""
+    return "_has_query_id" in vars(error) or not str(error.query).isdecimal()

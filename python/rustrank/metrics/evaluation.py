@@ -14,7 +14,13 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.errors import ParamError, ParamKindError, RustrankWarning, shown, wrong_kind
 from rustrank.formatting import ResultMapping, Table, count, interval, number
-from rustrank.inputs.queries import Queries, as_queries, as_query_weight, query_codes
+from rustrank.inputs.queries import (
+    Queries,
+    as_queries,
+    as_query_weight,
+    query_codes,
+    query_ids_in_errors,
+)
 from rustrank.inputs.scalars import real, text, threads, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 
@@ -337,9 +343,11 @@ def judge(
     """Compute metrics of arrays that are already checked."""
     check_length(what, len(scores), len(labels), "rows")
     ranked = SimpleNamespace(scores=scores, labels=labels, queries=queries[0])
-    values = _rustrank.evaluate(ranked, judging)
     ids, threads = queries[1], judging.num_threads
-    return Evaluation({name: MetricValue(name, one, ids, weight, threads) for name, one in values})
+    with query_ids_in_errors(ids):
+        values = _rustrank.evaluate(ranked, judging)
+        made = {name: MetricValue(name, one, ids, weight, threads) for name, one in values}
+    return Evaluation(made)
 
 
 def queries_of(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[Any]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.data.dataset_building import ReadOptions
 from rustrank.errors import DataError, wrong_value
@@ -445,7 +446,8 @@ class Booster(RankingModel, DescribedModel):
             default = schema["learning_rate"].default
             given["learning_rate"] = float(self.params.get("learning_rate", default))
         del given["self"], given["dataset"], given["of_objective"]
-        return Booster._of(self._core.refit(core, checked("refit", given)))
+        with errors_in_order_of_rows(dataset, given):
+            return Booster._of(self._core.refit(core, checked("refit", given)))
 
     def feature_importance(
         self,

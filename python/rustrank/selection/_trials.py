@@ -103,9 +103,14 @@ class TrialEvaluator:
             own["metrics"] if options["metric"] is None else text("metric", options["metric"]),
             own["gain"] if options["gain"] is None else options["gain"],
             relevant_from=own["relevant_from"],
-            max_label=float(self.docs.y.max()) if top is None else top,
+            max_label=top,
             num_threads=num_threads,
         )
+        for one in (self.docs, self.evaluated):
+            # Bad labels are named by their rows here, not by those of a fold.
+            one.evaluate(np.zeros(len(one.y)), self.judging)
+        if top is None:
+            self.judging = self.judging.but(max_label=float(self.docs.y.max()))
         seed = whole("seed", options["seed"], 0, 2**31)
         #: The rows outside and inside each fold, where there is no validation set.
         self.folds = []

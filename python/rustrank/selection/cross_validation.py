@@ -154,15 +154,18 @@ def cross_validate(
     table, ids, sizes = queries_within(X, qid, group)
     taken = X if ids is qid else without_qid(X)
     docs = as_raw_rows({"X": table, "y": y, "qid": ids, "group": sizes}, "X")
-    folds_of_repeats = QueryFolds(folds, n_repeats=repeats, random_state=seed).fold_numbers(docs)
     by_row = None if sample_weight is None else as_doubles(sample_weight, "sample_weight")
     by_query = as_query_weight(query_weight, docs.query_ids)
     if by_row is not None:
         check_length("sample_weight", len(by_row), len(docs.y), "rows")
     if by_query is not None:
         check_length("query_weight", len(by_query), docs.num_queries, "queries")
-    top = float(docs.y.max()) if max_label is None else max_label
-    judging = Judging(metrics, gain, relevant_from=relevant_from, max_label=top)
+    judging = Judging(metrics, gain, relevant_from=relevant_from, max_label=max_label)
+    # Bad labels are named by their rows here, not by those of a fold.
+    docs.evaluate(np.zeros(len(docs.y)), judging, by_query)
+    if max_label is None:
+        judging = judging.but(max_label=float(docs.y.max()))
+    folds_of_repeats = QueryFolds(folds, n_repeats=repeats, random_state=seed).fold_numbers(docs)
     scores = {name: np.empty((len(folds_of_repeats), len(docs.y))) for name in named}
     fits = len(named) * len(folds_of_repeats) * folds
     with progress_of_steps(fits, "fit", flag("progress", progress)) as step:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
+from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.distributed.mpi import launched_world_size
 from rustrank.errors import ParamError, ParamKindError, warn_caller
@@ -382,7 +383,8 @@ def train(
         return train_on_workers({"dataset": dataset, **every}, trained)
     data = as_dataset(dataset, "dataset")
     try:
-        return trained(data, every)
+        with errors_in_order_of_rows(data, every):
+            return trained(data, every)
     except ParamError as error:
         fewer = max(1, data.num_docs // 10)
         is_default = "min_leaf_docs" not in options and fewer < every["min_leaf_docs"]
@@ -392,7 +394,8 @@ def train(
         f"no split of the {data.num_docs} docs of the training set leaves {every['min_leaf_docs']} on each "
         f"side: min_leaf_docs is {fewer} instead. So few docs teach little"
     )
-    return trained(data, {**every, "min_leaf_docs": fewer})
+    with errors_in_order_of_rows(data, every):
+        return trained(data, {**every, "min_leaf_docs": fewer})
 
 
 def _refuse_call_of_others(dataset: Any, more: tuple[Any, ...]) -> None:

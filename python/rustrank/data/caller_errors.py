@@ -1,0 +1,60 @@
+"""Errors about the rows and queries of a dataset, in the words of the caller's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.errors import DataError
+from rustrank.inputs.queries import query_ids_in_errors
+from rustrank.metrics.evaluation import Judging, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rustrank.data.dataset import Dataset
+
+#: Errors about labels that only the loss refuses.
+_OF_LABELS = ("label.large", "label.fraction")
+
+
+@contextmanager
+def errors_in_order_of_rows(dataset: Dataset, options: Mapping[str, Any]) -> Iterator[None]:
+    """Let errors of training name the caller's query ids, and of several bad labels the first one.
+
+    Training has its own order of documents, in which another label may be the first, and does not say
+    of which set a label is.
+    """
+    try:
+        with query_ids_in_errors(dataset.query_ids):
+            yield
+    except DataError as error:
+        if error.code in _OF_LABELS and error.row is not None:
+            metric = "err" if "max_label" in str(error) else "ndcg"
+            judging = Judging(metric, options["gain"], max_label=options["max_label"])
+            _evaluate_labels(dataset, judging)
+            for name, one in _valid_sets(options.get("valid")):
+                try:
+                    _evaluate_labels(one, judging)
+                except DataError as of_valid:
+                    of_valid.args = (f"{name}: {of_valid}",)
+                    raise
+        raise
+
+
+def _valid_sets(valid: Any) -> list[tuple[str, Dataset]]:
+    if isinstance(valid, Mapping):
+        return [(f"valid[{name!r}]", one) for name, one in valid.items()]
+    if isinstance(valid, (list, tuple)):
+        return [(f"valid[{at}]", one) for at, one in enumerate(valid)]
+    return [] if valid is None else [("valid", valid)]
+
+
+def _evaluate_labels(dataset: Dataset, judging: Judging) -> None:
+    """Evaluate equal scores: this refuses the first bad label in the order of rows."""
+    core, labels = dataset._core, dataset.labels
+    queries = (core.query_codes(), core.num_queries), dataset.query_ids
+    judge(np.zeros(len(labels)), labels, queries, judging, None)
