@@ -37,6 +37,7 @@ LAYERS = (
     "adaptation",
     "reporting",
     "plots",
+    "compat",
     "",  # The public names, in ``__init__.py``.
     "cli",
     "__main__",

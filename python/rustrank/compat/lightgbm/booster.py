@@ -1,0 +1,271 @@
+"""LightGBM's ``Booster`` over a booster of rustrank."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.compat.left_out import absent
+from rustrank.compat.lightgbm.dataset import Dataset
+from rustrank.compat.scoring import part_of, scores_of_rounds
+from rustrank.errors import ParamError, wrong_kind, wrong_value
+from rustrank.model.booster import Booster as Native
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+_LEFT_OUT = {
+    "add_valid": "pass validation sets to train: valid_sets=",
+    "dump_model": "booster.native.dump() has the trees as dictionaries",
+    "eval": "rr.evaluate(booster.predict(X), y, group=group)",
+    "eval_train": "train with the training set among valid_sets",
+    "get_leaf_output": "booster.native.dump() has the trees as dictionaries",
+    "get_split_value_histogram": "booster.native.dump() has the thresholds of all splits",
+    "refit": "booster.native.refit(rr.Dataset(X, y, group=group, like=booster.native))",
+    "reset_parameter": "parameters are those of the whole training; go on with init_model=",
+    "rollback_one_iter": "booster.native.truncate(number)",
+    "set_leaf_output": "boosters are immutable",
+    "shuffle_models": "boosters are immutable",
+    "trees_to_dataframe": "booster.native.dump() has the trees as dictionaries",
+    "update": "train does all rounds; go on with train(init_model=)",
+}
+
+
+class Booster:
+    """A trained model with LightGBM's methods.
+
+    Parameters
+    ----------
+    params : dict, optional
+        Kept, and not used: a booster is trained by `train`.
+    train_set : None
+        Refused: `train` makes boosters.
+    model_file : path-like, optional
+        A model file of LightGBM or of rustrank.
+    model_str : str, optional
+        The text of such a file.
+
+    Attributes
+    ----------
+    native : rustrank.Booster
+        The model, with all its rounds.
+    best_iteration : int
+        With early stopping, the number of the best iteration, from 1; else 0.
+    best_score : dict
+        The metrics of the best or of the last iteration, by set.
+    """
+
+    def __init__(
+        self,
+        params: Mapping[str, Any] | None = None,
+        train_set: Any = None,
+        model_file: str | PathLike[str] | None = None,
+        model_str: str | None = None,
+    ) -> None:
+        if train_set is not None:
+            raise wrong_kind("train_set", train_set, "None: call train(params, train_set)")
+        if (model_file is None) == (model_str is None):
+            raise ParamError("a Booster needs one of model_file= and model_str=", code="model")
+        if model_file is not None:
+            native = Native.load(fspath(model_file))
+        else:
+            native = Native.from_text(str(model_str))
+        self._set(native, dict(params or {}))
+
+    def _set(self, native: Native, params: dict[str, Any]) -> None:
+        self.native, self.params = native, params
+        self.best_iteration = 0
+        self.best_score: Any = defaultdict(OrderedDict)
+        self.train_set: Any = None
+        self._train_name = "training"
+        self._last: list[Any] = []
+        self.pandas_categorical: Any = None
+
+    @classmethod
+    def of(cls, native: Native, params: dict[str, Any]) -> Self:
+        """Return a booster of rustrank with LightGBM's methods."""
+        made = cls.__new__(cls)
+        made._set(native, params)
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what there is instead of a method that was left out."""
+        raise absent("Booster", name, _LEFT_OUT, dir(type(self)))
+
+    def predict(
+        self,
+        data: Any,
+        start_iteration: int = 0,
+        num_iteration: int | None = None,
+        raw_score: bool = False,  # noqa: ARG002 - scores of rankers are raw
+        pred_leaf: bool = False,
+        pred_contrib: bool = False,
+        data_has_header: bool = False,
+        validate_features: bool = False,  # noqa: ARG002 - names are always checked
+        **kwargs: Any,
+    ) -> NDArray[np.float64]:
+        """Return the scores of rows, by default of the best iteration if there was early stopping.
+
+        Parameters
+        ----------
+        data : array-like of shape (num_rows, num_features)
+            Features; not a `Dataset`.
+        start_iteration : int, default 0
+            The first iteration whose tree counts.
+        num_iteration : int, optional
+            How many iterations count; 0 and less for all.
+        raw_score : bool, default False
+            Accepted: scores of rankers are raw.
+        pred_leaf : bool, default False
+            Refused: leaves have no numbers.
+        pred_contrib : bool, default False
+            Return the contributions of features, and in the last column the expected score.
+        data_has_header, validate_features, **kwargs
+            ``num_threads`` counts; other parameters of prediction are refused.
+        """
+        if isinstance(data, (Dataset, str, bytes, PathLike)) or data_has_header:
+            raise wrong_kind("data", data, "raw features in memory, not a Dataset or a file")
+        if pred_leaf:
+            hint = "booster.native.dump() has the trees as dictionaries"
+            raise wrong_value("pred_leaf", pred_leaf, f"False: leaves have no numbers; {hint}")
+        threads = kwargs.pop("num_threads", kwargs.pop("n_jobs", None))
+        for name, value in kwargs.items():
+            if value and name not in ("verbosity", "verbose"):
+                raise wrong_value(name, value, "no such parameter in predict")
+        start, end = self._range(start_iteration, num_iteration)
+        given = threads if threads is not None and threads > 0 else None
+        return scores_of_rounds(self.native, data, start, end, given, contributions=pred_contrib)
+
+    def _range(self, start: int, number: int | None) -> tuple[int, int]:
+        if number is None:
+            number = self.best_iteration if start <= 0 else 0
+        rounds, start = self.native.num_rounds, max(0, int(start))
+        return start, min(rounds, start + int(number)) if number > 0 else rounds
+
+    def save_model(
+        self,
+        filename: str | Path,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",  # noqa: ARG002 - the file has both
+    ) -> Self:
+        """Write the model as LightGBM's text, which LightGBM reads, too."""
+        self._part(num_iteration, start_iteration).export("lightgbm", filename)
+        return self
+
+    def model_to_string(
+        self,
+        num_iteration: int | None = None,
+        start_iteration: int = 0,
+        importance_type: str = "split",  # noqa: ARG002 - the text has both
+    ) -> str:
+        """Return the model as LightGBM's text."""
+        return self._part(num_iteration, start_iteration).export("lightgbm").decode()
+
+    def model_from_string(self, model_str: str) -> Self:
+        """Read a model from text into this booster."""
+        self._set(Native.from_text(model_str), self.params)
+        return self
+
+    def _part(self, num_iteration: int | None, start_iteration: int) -> Native:
+        start, end = self._range(start_iteration, num_iteration)
+        if start > 0:
+            raise wrong_value("start_iteration", start, "0: models are written from the first tree")
+        return part_of(self.native, end)
+
+    def feature_importance(
+        self, importance_type: str = "split", iteration: int | None = None
+    ) -> NDArray[Any]:
+        """Return the number of splits on each feature (``split``), or what they take off the loss (``gain``).
+
+        Gains of boosters that were trained here are half of LightGBM's, which leaves out a factor 1/2.
+        """
+        if importance_type not in ("split", "gain"):
+            raise wrong_value("importance_type", importance_type, "'split' or 'gain'")
+        native = part_of(self.native, self._range(0, iteration)[1])
+        if importance_type == "gain":
+            return native.feature_importance("reduction")
+        return native.feature_importance("count").astype(np.int32)
+
+    def feature_name(self) -> list[str]:
+        """Return the names of features; ``Column_0`` and so on where there were none."""
+        return self.native._names or [f"Column_{at}" for at in range(self.num_feature())]
+
+    def num_feature(self) -> int:
+        """Return the number of features."""
+        return self.native.num_raw_features
+
+    def num_trees(self) -> int:
+        """Return the number of trees, those after the best iteration included."""
+        return self.native.num_trees
+
+    def num_model_per_iteration(self) -> int:
+        """Return 1: rankers have one tree in an iteration."""
+        return 1
+
+    def current_iteration(self) -> int:
+        """Return the number of iterations."""
+        return self.native.num_rounds
+
+    def eval_valid(self, feval: Any = None) -> list[Any]:
+        """Return the metrics of validation sets after the last iteration, as tuples.
+
+        Call it on a booster that was trained in this process.
+        """
+        if feval is not None:
+            raise wrong_kind("feval", feval, "None: pass feval= to train")
+        return [one for one in self._last if one[0] != self._train_name]
+
+    def free_dataset(self) -> Self:
+        """Return the booster: it keeps no data."""
+        return self
+
+    def set_train_data_name(self, name: str) -> Self:
+        """Set the name of the training set in results."""
+        self._train_name = name
+        return self
+
+    def __copy__(self) -> Booster:
+        return self.__deepcopy__(None)
+
+    def __deepcopy__(self, memo: Any) -> Booster:
+        made = type(self).of(self.native, dict(self.params))
+        made.best_iteration, made.best_score = self.best_iteration, self.best_score
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {name: value for name, value in vars(self).items() if name != "train_set"}
+        return _restored, (state,)
+
+
+def _restored(state: dict[str, Any]) -> Booster:
+    made = Booster.of(state["native"], state["params"])
+    vars(made).update(state)
+    return made
+
+
+def as_native(name: str, value: Any) -> Native | None:
+    """Return the model that training goes on from: a booster, a ranker that has one, or a file."""
+    value = getattr(value, "booster_", value)
+    if isinstance(value, Booster):
+        return value.native
+    if value is None or isinstance(value, Native):
+        return value
+    if isinstance(value, (str, PathLike)):
+        return Native.load(fspath(value))
+    raise wrong_kind(name, value, "a Booster, a ranker or the path of a model file")
+
+
+def best_scores(results: Sequence[Any]) -> Any:
+    """Return values by set and metric."""
+    found: Any = defaultdict(OrderedDict)
+    for name, metric, value, *_ in results:
+        found[name][metric] = value
+    return found

@@ -1,0 +1,291 @@
+"""XGBoost's ``Booster`` over a booster of rustrank."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.compat.evaluation import measured
+from rustrank.compat.left_out import absent
+from rustrank.compat.rows import check_fitting
+from rustrank.compat.scoring import part_of, scores_of_rounds
+from rustrank.compat.xgboost.data import DMatrix, as_matrix
+from rustrank.compat.xgboost.parameters import as_params, metrics_of
+from rustrank.errors import ParamError, wrong_kind, wrong_value
+from rustrank.model.booster import Booster as Native
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+_LEFT_OUT = {
+    "boost": "train does all rounds; go on with train(xgb_model=)",
+    "dump_model": "booster.native.dump() has the trees as dictionaries",
+    "get_dump": "booster.native.dump() has the trees as dictionaries",
+    "get_split_value_histogram": "booster.native.dump() has the thresholds of all splits",
+    "load_config": "a model has no configuration of training",
+    "save_config": "booster.native.params has the parameters of training",
+    "save_raw": "booster.native.export('xgboost') has the bytes of a JSON file",
+    "set_param": "parameters are those of the whole training; go on with xgb_model=",
+    "trees_to_dataframe": "booster.native.dump() has the trees as dictionaries",
+    "update": "train does all rounds; go on with train(xgb_model=)",
+}
+
+
+class Booster:
+    """A trained model with XGBoost's methods.
+
+    Parameters
+    ----------
+    params : dict, optional
+        Kept, and not used: a booster is trained by `train`.
+    cache : sequence of DMatrix
+        Accepted, and not used.
+    model_file : path-like, optional
+        A model file of XGBoost (JSON or UBJSON) or of rustrank.
+
+    Attributes
+    ----------
+    native : rustrank.Booster
+        The model, with all its rounds.
+    """
+
+    best_iteration: int
+    best_score: float
+
+    def __init__(
+        self,
+        params: Any = None,
+        cache: Sequence[Any] = (),  # noqa: ARG002 - there is none
+        model_file: Any = None,
+    ) -> None:
+        self._set(None, as_params(params))
+        if model_file is not None:
+            self.load_model(model_file)
+
+    def _set(self, native: Native | None, params: dict[str, Any]) -> None:
+        self._native, self.params, self._attributes = native, params, dict[str, str]()
+        self._metrics, self._gain = metrics_of(None, "ndcg")[0], "exp2"
+
+    @classmethod
+    def of(cls, native: Native, params: dict[str, Any]) -> Self:
+        """Return a booster of rustrank with XGBoost's methods."""
+        made = cls.__new__(cls)
+        made._set(native, params)
+        return made
+
+    @property
+    def native(self) -> Native:
+        """The model of rustrank."""
+        if self._native is None:
+            raise ParamError("the Booster is empty: call load_model, or train", code="model")
+        return self._native
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what there is instead of a method that was left out."""
+        if name in ("best_iteration", "best_score"):
+            raise AttributeError(f"{name} is there after early stopping only", name=name)
+        raise absent("Booster", name, _LEFT_OUT, dir(type(self)))
+
+    def predict(
+        self,
+        data: DMatrix,
+        output_margin: bool = False,  # noqa: ARG002 - scores of rankers are margins
+        pred_leaf: bool = False,
+        pred_contribs: bool = False,
+        approx_contribs: bool = False,
+        pred_interactions: bool = False,
+        validate_features: bool = True,
+        training: bool = False,  # noqa: ARG002 - trees are not dropped in prediction
+        iteration_range: tuple[int, int] = (0, 0),
+        strict_shape: bool = False,
+    ) -> NDArray[np.float32]:
+        """Return the scores of rows, of all iterations by default; base margins are added.
+
+        Parameters
+        ----------
+        data : DMatrix
+            The rows.
+        output_margin, training : bool
+            Accepted: scores of rankers are margins.
+        pred_leaf, approx_contribs, pred_interactions : bool
+            Refused.
+        pred_contribs : bool, default False
+            Return the contributions of features, and in the last column the expected score.
+        validate_features : bool, default True
+            Whether names of features must be those of the model.
+        iteration_range : (int, int), default (0, 0)
+            The iterations that count, the end excluded; an end of 0 is the last.
+        strict_shape : bool, default False
+            Whether scores are a table with one column.
+        """
+        refused = {
+            "pred_leaf": (pred_leaf, "leaves have no numbers; booster.native.dump() has the trees"),
+            "approx_contribs": (approx_contribs, "contributions are exact: pred_contribs=True"),
+            "pred_interactions": (pred_interactions, "rustrank has contributions of features"),
+        }
+        for name, (value, hint) in refused.items():
+            if value:
+                raise wrong_value(name, value, f"False: {hint}")
+        rows = as_matrix("data", data).rows
+        if validate_features:
+            check_fitting(self.native._names, data.feature_names)
+        start, end = self._range(iteration_range)
+        found = scores_of_rounds(
+            self.native, rows.X, start, end, contributions=pred_contribs, missing=data.missing
+        )
+        if rows.base_score is not None:
+            if pred_contribs:
+                found[:, -1] += rows.base_score
+            else:
+                found = found + rows.base_score
+        found = found[:, None] if strict_shape and found.ndim == 1 else found
+        return found.astype(np.float32)
+
+    def inplace_predict(
+        self,
+        data: Any,
+        *,
+        iteration_range: tuple[int, int] = (0, 0),
+        predict_type: str = "value",
+        missing: float = float("nan"),
+        base_margin: Any = None,
+        **more: Any,
+    ) -> NDArray[np.float32]:
+        """Return the scores of rows of an array or a frame, as `predict` does of a `DMatrix`."""
+        if predict_type not in ("value", "margin"):
+            raise wrong_value("predict_type", predict_type, "'value' or 'margin'")
+        matrix = DMatrix(data, base_margin=base_margin, missing=missing)
+        return self.predict(matrix, iteration_range=iteration_range, **more)
+
+    def _range(self, iteration_range: Any) -> tuple[int, int]:
+        start, end = (0, 0) if iteration_range is None else iteration_range
+        rounds = self.native.num_rounds
+        if not 0 <= start <= rounds or end > rounds or (end and end < start):
+            expected = f"(start, end) within 0 and {rounds}, the number of iterations"
+            raise wrong_value("iteration_range", iteration_range, expected)
+        return int(start), int(end) or rounds
+
+    def __getitem__(self, part: Any) -> Booster:
+        """Return the booster of the first iterations: ``booster[:5]``."""
+        if not isinstance(part, slice) or part.step not in (None, 1) or part.start not in (None, 0):
+            raise wrong_kind("iterations", part, "the first ones: booster[:5]")
+        end = self.num_boosted_rounds() if part.stop in (None, 0) else int(part.stop)
+        return Booster.of(part_of(self.native, self._range((0, end))[1]), dict(self.params))
+
+    def eval(self, data: DMatrix, name: str = "eval", iteration: int = 0) -> str:
+        """Return the metrics of a set as text, as XGBoost writes them."""
+        rows = as_matrix("data", data).rows
+        scores = self.predict(data).astype(np.float64)
+        results = measured(scores, name, rows, self._metrics, self._gain)
+        values = (f"\t{one.data}-{one.metric}:{one.value:.17g}" for one in results)
+        return f"[{iteration}]{''.join(values)}"
+
+    def save_model(self, fname: str | os.PathLike[str]) -> None:
+        """Write the model as XGBoost's JSON, which XGBoost reads, too."""
+        if not str(fname).endswith(".json"):
+            expected = "a name that ends with .json: rustrank writes XGBoost's JSON"
+            raise wrong_value(
+                "fname", fname, f"{expected}; booster.native.save writes its own format"
+            )
+        self.native.export("xgboost", fname)
+
+    def load_model(self, fname: str | os.PathLike[str]) -> None:
+        """Read a model file of XGBoost (JSON or UBJSON) or of rustrank."""
+        self._set(Native.load(os.fspath(fname)), self.params)
+
+    def get_score(
+        self, fmap: str = "", importance_type: str = "weight"
+    ) -> dict[str, float | list[float]]:
+        """Return the importance of each feature that has splits, by name.
+
+        ``weight`` is the number of splits, ``total_gain`` what they take off the loss, ``gain`` that
+        on average.
+        """
+        if fmap:
+            raise wrong_value("fmap", fmap, "'': names are those of the data")
+        if importance_type not in ("weight", "gain", "total_gain"):
+            hint = "rustrank keeps no hessians of nodes"
+            expected = f"'weight', 'gain' or 'total_gain': {hint}"
+            raise wrong_value("importance_type", importance_type, expected)
+        counts = self.native.feature_importance("count")
+        gains = self.native.feature_importance("reduction")
+        values = {"weight": counts, "total_gain": gains}.get(importance_type)
+        if values is None:
+            values = gains / np.maximum(counts, 1)
+        names = self.native.feature_names
+        return {names[at]: float(values[at]) for at in np.flatnonzero(counts)}
+
+    def get_fscore(self, fmap: str = "") -> dict[str, float | list[float]]:
+        """Return the number of splits on each feature that has some."""
+        return self.get_score(fmap)
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of features; None where there were none."""
+        return self.native._names
+
+    def num_boosted_rounds(self) -> int:
+        """Return the number of iterations."""
+        return self.native.num_rounds
+
+    def num_features(self) -> int:
+        """Return the number of features."""
+        return self.native.num_raw_features
+
+    def attr(self, key: str) -> str | None:
+        """Return an attribute, or None."""
+        return self.attributes().get(key)
+
+    def attributes(self) -> dict[str, str]:
+        """Return all attributes."""
+        best = {name: str(vars(self)[name]) for name in _BEST if name in vars(self)}
+        return {**best, **self._attributes}
+
+    def set_attr(self, **kwargs: str | None) -> None:
+        """Set attributes; None deletes one. They are not saved with the model."""
+        for name, value in kwargs.items():
+            self._attributes.pop(name, None)
+            if value is not None:
+                self._attributes[name] = value
+
+    def copy(self) -> Booster:
+        """Return a copy."""
+        made = Booster.of(self.native, dict(self.params))
+        vars(made).update(vars(self))
+        return made
+
+    def __copy__(self) -> Booster:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Booster:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (dict(vars(self)),)
+
+
+_BEST = ("best_iteration", "best_score")
+
+
+def _restored(state: dict[str, Any]) -> Booster:
+    made = Booster()
+    vars(made).update(state)
+    return made
+
+
+def as_native(name: str, value: Any) -> Native | None:
+    """Return the model that training goes on from: a booster, a ranker that has one, or a file."""
+    if hasattr(type(value), "get_booster"):
+        value = value.get_booster()
+    if isinstance(value, Booster):
+        return value.native
+    if value is None or isinstance(value, Native):
+        return value
+    if isinstance(value, (str, os.PathLike)):
+        return Native.load(os.fspath(value))
+    raise wrong_kind(name, value, "a Booster, a ranker or the path of a model file")

@@ -1,0 +1,244 @@
+"""XGBoost's parameters: names, aliases and defaults, and what they are here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rustrank.compat.evaluation import Metric, average_precision_at, precision_at
+from rustrank.compat.parameters import (
+    Fixed,
+    Given,
+    Translation,
+    bins_of,
+    seed_of,
+    seed_of_several,
+    threads_of,
+)
+from rustrank.errors import wrong_kind
+from rustrank.inputs.scalars import as_list
+
+#: The canonical name of each other name.
+ALIASES = {
+    "eta": "learning_rate",
+    "gamma": "min_split_loss",
+    "lambda": "reg_lambda",
+    "alpha": "reg_alpha",
+    "n_jobs": "nthread",
+    "random_state": "seed",
+    "n_estimators": "num_boost_round",
+    "obj": "objective",
+}
+#: They change how fast XGBoost trains, or what it prints, and nothing here.
+_ACCEPTED = (
+    "disable_default_eval_metric",
+    "max_cached_hist_node",
+    "predictor",
+    "refresh_leaf",
+    "seed_per_iteration",
+    "silent",
+    "sketch_eps",
+    "sketch_ratio",
+    "tree_method",
+    "use_label_encoder",
+    "validate_parameters",
+    "verbosity",
+)
+_WEIGHTED_SAMPLES = "rustrank draws documents uniformly; rr.train(doc_sampling='importance')"
+#: What only has a meaning here with the value that turns it off.
+_FIXED = {
+    "base_score": Fixed((None,), "a constant changes no ranking; base_margin= has scores of rows"),
+    "colsample_bylevel": Fixed((1, None), "rustrank draws features for each tree or node"),
+    "device": Fixed(("cpu", None), "rustrank trains on the CPU"),
+    "enable_categorical": Fixed((True, False), "columns of a categorical type are categories"),
+    "importance_type": Fixed(
+        ("gain", "weight", "total_gain", None), "rustrank keeps no hessians of nodes (cover)"
+    ),
+    "lambdarank_bias_norm": Fixed((1, None), "rr.Dataset(position=) learns a position bias"),
+    "lambdarank_unbiased": Fixed(
+        (False, None), "rr.Dataset(position=) learns a position bias from clicks"
+    ),
+    "max_delta_step": Fixed((0, None), "rustrank limits leaf values by l2 (reg_lambda)"),
+    "multi_strategy": Fixed(("one_output_per_tree", None), "a ranker has one output"),
+    "num_class": Fixed((0, None), "rr.McRank learns classes"),
+    "num_parallel_tree": Fixed((1, None), "rustrank has no random forests"),
+    "one_drop": Fixed((0, False), "rr.train has dropout and dropout_skip"),
+    "process_type": Fixed(("default",), "Booster.refit has new leaf values for old splits"),
+    "reg_alpha": Fixed((0, None), "rustrank has l2 (reg_lambda) and path_smooth only"),
+    "sample_type": Fixed(("uniform",), "trees are dropped with equal chances"),
+    "sampling_method": Fixed(("uniform", None), _WEIGHTED_SAMPLES),
+    "scale_pos_weight": Fixed((1, None), "a parameter of binary classification"),
+    "feature_types": Fixed((None,), "columns of a categorical type are categories"),
+    "feature_weights": Fixed((None,), "features are drawn with equal chances"),
+    "max_cat_threshold": Fixed((None,), "rr.train(max_categories=) is the nearest"),
+    "max_cat_to_onehot": Fixed((None,), "rr.train(category_one_by_one=) is the nearest"),
+    "callbacks": Fixed((None,), "pass callbacks= to train or to XGBRanker"),
+}
+_TRANSLATED = (
+    *("booster", "objective", "learning_rate", "num_boost_round", "max_depth", "max_leaves"),
+    *("grow_policy", "min_child_weight", "min_split_loss", "reg_lambda", "subsample"),
+    *("colsample_bytree", "colsample_bynode", "max_bin", "seed", "nthread", "eval_metric"),
+    *("lambdarank_pair_method", "lambdarank_num_pair_per_sample", "lambdarank_normalization"),
+    *("lambdarank_score_normalization", "ndcg_exp_gain", "monotone_constraints"),
+    *("interaction_constraints", "rate_drop", "skip_drop", "normalize_type", "missing"),
+)
+KNOWN = (*_TRANSLATED, *_ACCEPTED, *_FIXED)
+_OBJECTIVES = ("rank:ndcg", "rank:map", "rank:pairwise")
+_METHODS = ("hist", "auto", "approx", "exact", None)
+
+
+def translate(params: Mapping[str, Any]) -> Translation:
+    """Translate parameters of XGBoost, with its defaults for what is not given."""
+    # A parameter of its estimators that is None was not given.
+    given = Given({k: v for k, v in params.items() if v is not None}, ALIASES, KNOWN)
+    method = given.values.get("tree_method")
+    if method not in _METHODS:
+        raise given.refuse("tree_method", method, "'hist'", "rustrank trains on the CPU, in bins")
+    given.accept(_ACCEPTED)
+    given.hold(_FIXED)
+    made = Translation()
+    _loss(given, made)
+    _trees(given, made.train)
+    _constraints(given, made.train)
+    _data(given, made)
+    made.other["num_boost_round"] = given.take("num_boost_round")
+    assert not given.values, given.values  # noqa: S101 - KNOWN lists what is translated
+    return made
+
+
+def _loss(given: Given, made: Translation) -> None:
+    objective = given.take("objective", "rank:ndcg")
+    if objective not in _OBJECTIVES:
+        hint = "rr.train has other losses, and takes a function of one query: rr.train(objective=)"
+        expected = " or ".join(map(repr, _OBJECTIVES))
+        raise given.refuse("objective", objective, expected, hint)
+    method = given.choice("lambdarank_pair_method", "topk", ("topk", "mean"))
+    number = given.take("lambdarank_num_pair_per_sample")
+    is_top = method == "topk"
+    if number is not None:
+        given.values["lambdarank_num_pair_per_sample"] = number
+    pairs = given.count("lambdarank_num_pair_per_sample", 32 if is_top else 1, 1)
+    norm = given.flag("lambdarank_normalization", True)
+    by_gap = given.flag("lambdarank_score_normalization", True)
+    made.train |= {
+        "objective": "ranknet" if objective == "rank:pairwise" else "lambdamart",
+        "pairs_to": pairs if is_top else None,
+        "pair_normaliser": "score_gap" if by_gap else "none",
+        "gap_offset": 0.01,
+        "query_normaliser": "log_sum" if norm and is_top else "none",
+        "noise_scale": 0.0,
+        "gain": "exp2" if given.flag("ndcg_exp_gain", True) else "linear",
+    }
+    if objective != "rank:pairwise":
+        made.train["objective_metric"] = "map" if objective == "rank:map" else "ndcg"
+    made.other["gain"] = made.train["gain"]
+    made.other["objective"] = objective
+    # Pairs that are drawn count here with their expectation: all pairs, weighted.
+    made.other["pairs_of_doc"] = None if is_top else 1 if norm else pairs
+    default = "map" if objective == "rank:map" else "ndcg"
+    default = f"{default}@{pairs}" if is_top else default
+    made.other["metrics"], made.other["functions"] = metrics_of(given.take("eval_metric"), default)
+
+
+def _trees(given: Given, train: dict[str, Any]) -> None:
+    depth, leaves = given.count("max_depth", 6), given.count("max_leaves", 0)
+    policy = given.choice("grow_policy", "depthwise", ("depthwise", "lossguide"))
+    if policy == "depthwise" and 0 < leaves < 2 ** min(depth or 64, 64):
+        hint = "grow_policy='lossguide' grows the leaf that reduces the loss most, as rustrank does"
+        raise given.refuse("max_leaves", leaves, "0 with grow_policy='depthwise'", hint)
+    if depth == 0 and leaves == 0:
+        raise given.refuse("max_depth", 0, "a depth, or max_leaves")
+    most = 2 ** min(depth, 16) if depth else 65_536
+    train |= {
+        # XGBoost doubles the hessians of ranking losses: so half the step, with half of what is
+        # added to hessians or compared with them.
+        "learning_rate": given.number("learning_rate", 0.3) / 2,
+        "min_leaf_hess": given.number("min_child_weight", 1.0) / 2,
+        "l2": given.number("reg_lambda", 1.0) / 2,
+        # The reduction of the loss with these hessians is XGBoost's gain.
+        "min_reduction": given.number("min_split_loss", 0.0),
+        "max_depth": depth or None,
+        "num_leaves": max(2, min(leaves or most, most)),
+        "min_leaf_docs": 1,
+        "features_per_tree": given.number("colsample_bytree", 1.0),
+        "features_per_node": given.number("colsample_bynode", 1.0),
+        "docs_per_tree": given.number("subsample", 1.0),
+    }
+    hint = "rustrank boosts trees; rr.LambdaBoost boosts single features"
+    booster = given.choice("booster", "gbtree", ("gbtree", "dart"), hint)
+    rate, skip = given.number("rate_drop", 0.0), given.number("skip_drop", 0.0)
+    normaliser = given.choice("normalize_type", "tree", ("tree", "forest"))
+    if booster == "dart":
+        # The step of a tree that replaces others follows from the learning rate.
+        if rate > 0:
+            raise given.refuse(
+                "booster", booster, "'gbtree'", "rr.train(dropout=) has DART, with its own step"
+            )
+        del skip, normaliser
+
+
+def _constraints(given: Given, train: dict[str, Any]) -> None:
+    monotone, groups = given.take("monotone_constraints"), given.take("interaction_constraints")
+    if isinstance(monotone, str):
+        monotone = [int(one) for one in monotone.strip("()").split(",") if one.strip()]
+    if monotone is not None and len(monotone):
+        train["monotone"] = monotone if isinstance(monotone, Mapping) else list(monotone)
+    if isinstance(groups, str):
+        raise given.refuse("interaction_constraints", groups, "a list of lists of features")
+    if groups:
+        train["interactions"] = [list(one) for one in groups]
+
+
+def _data(given: Given, made: Translation) -> None:
+    made.dataset["max_bins"] = bins_of(given, "max_bin", 256)
+    missing = given.number("missing", math.nan)
+    if not math.isnan(missing):
+        made.dataset["missing"] = missing
+    threads = threads_of(given.name("nthread"), given.take("nthread"))
+    made.dataset["num_threads"] = made.train["num_threads"] = threads
+    made.train["seed"] = seed_of_several([seed_of(given.name("seed"), given.take("seed", 0))])
+
+
+def metrics_of(given: Any, default: str) -> tuple[list[Metric], list[Any]]:
+    """Return metrics by name and as functions; XGBoost's name for the default if there is none."""
+    if given is None:
+        given = default
+    is_one = isinstance(given, str) or callable(given)
+    listed = [given] if is_one else as_list("eval_metric", given, "names")
+    names = dict.fromkeys(one for one in listed if not callable(one))
+    return [metric_of(one) for one in names], [one for one in listed if callable(one)]
+
+
+def metric_of(name: Any) -> Metric:
+    """Return a metric of XGBoost: ``ndcg``, ``map`` or ``pre``, perhaps ``@k`` and ``-``."""
+    if not isinstance(name, str):
+        raise wrong_kind("eval_metric", name, "a name such as 'ndcg@10', or a function")
+    whole = name.removesuffix("-")
+    base, _, cut = whole.partition("@")
+    is_known = base in ("ndcg", "map", "pre") and (not cut or (cut.isdecimal() and int(cut) > 0))
+    if not is_known:
+        hint = "rr.evaluate has other metrics of rankings, such as err and mrr"
+        raise wrong_kind("eval_metric", name, f"ndcg, map or pre, such as 'ndcg@10'; {hint}")
+    empty = 1.0 if whole == name else 0.0
+    if base == "map" and cut:
+        return Metric(name, average_precision_at(int(cut)), empty)
+    if base == "pre":
+        return Metric(name, precision_at(int(cut) if cut else 2**31), 0.0)
+    return Metric(name, whole, empty)
+
+
+def as_params(params: Any) -> dict[str, Any]:
+    """Take parameters as a mapping or as pairs, of which several may be ``eval_metric``."""
+    if params is None or isinstance(params, Mapping):
+        return dict(params or {})
+    if not isinstance(params, Iterable) or isinstance(params, (str, bytes)):
+        raise wrong_kind("params", params, "a dictionary, or pairs of names and values")
+    found: dict[str, Any] = {}
+    metrics: list[Any] = []
+    for name, value in params:
+        if name == "eval_metric":
+            metrics += value if isinstance(value, (list, tuple)) else [value]
+        else:
+            found[name] = value
+    return found | ({"eval_metric": metrics} if metrics else {})
