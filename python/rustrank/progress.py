@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 _SECONDS = 1.0
 
 
+def shows_bars() -> bool:
+    """Return whether the standard error shows a bar that moves: on a terminal, and in a notebook."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return is_terminal or (sys.stderr is not None and "ipykernel" in sys.modules)
+
+
 @contextmanager
 def progress_of_file(
     path: str | PathLike[str] | Sequence[str | PathLike[str]], shown: bool | None
@@ -68,7 +74,7 @@ def progress_of_steps(total: int, what: str, shown: bool) -> Iterator[Callable[.
     """
     if not shown or sys.stderr is None:
         yield lambda name="": None  # noqa: ARG005
-    elif not sys.stderr.isatty():
+    elif not shows_bars():
         yield _Lines(total, what).step
     else:
         from tqdm import tqdm

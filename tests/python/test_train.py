@@ -560,12 +560,15 @@ def test_snapshots_are_models(train: rr.Dataset, tmp_path: Path) -> None:
 def test_progress_is_lines_where_no_terminal_is(
     train: rr.Dataset, valid: rr.Dataset, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _trained(train, valid=valid, progress=True, early_stopping=50)
-    lines = capsys.readouterr().err.splitlines()
+    booster = _trained(train, valid=valid, progress=True, early_stopping=50)
+    *lines, end = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("round 1, valid ndcg@10 0.")
     assert lines[-1].startswith(f"round {ROUNDS}, ")
     assert "best at " in lines[-1]
     assert lines[-1].endswith("0 s left")
+    best = booster.history["valid"]["ndcg@10"].max()
+    where = f"stopped after round {ROUNDS}, best round {booster.best_round}"
+    assert end == f"{where}: valid ndcg@10 {best:.5f}"
     _trained(train)
     assert capsys.readouterr().err == ""
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from rustrank.errors import wrong_kind, wrong_value
 from rustrank.model.booster import Booster
+from rustrank.progress import shows_bars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -198,28 +199,43 @@ def progress_display(
     """Yield a function that displays a round: in a bar on a terminal, or else in some lines of text."""
     if not progress:
         yield lambda _: None
-    elif sys.stderr is not None and sys.stderr.isatty():
+    elif shows_bars():
         from tqdm import tqdm
 
+        best = _MetricsText("epoch" if unit == "epoch" else "round")
         with tqdm(total=total, initial=done, unit=unit) as bar:
-            best = _MetricsText()
 
             def show(latest: Round) -> None:
                 bar.set_postfix_str(best.text(latest), refresh=False)
                 bar.update()
 
             yield show
+        best.print_end(sys.stderr)
     else:
-        yield _Lines(sys.stderr, total, done, "epoch" if unit == "epoch" else "round").show
+        lines = _Lines(sys.stderr, total, done, "epoch" if unit == "epoch" else "round")
+        yield lines.show
+        lines.print_end(sys.stderr)
 
 
 class _MetricsText:
     """The text about the metrics of a round, with the best round so far."""
 
     best_round = ""
+    #: The latest round, the best one, and the values of the best one.
+    number, best_number, best_values = 0, 0, ""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def print_end(self, stream: TextIO | None) -> None:
+        """Print where training stopped and which round was best, if early stopping looked for it."""
+        if self.best_number and stream is not None:
+            text = f"stopped after {self.what} {self.number}, best {self.what} {self.best_number}"
+            print(f"{text}: {self.best_values}", file=stream, flush=True)
 
     def text(self, latest: Round) -> str:
         """Return all values, and the best round."""
+        self.number = latest.number
         values = [
             f"{name} {metric} {value:.5f}"
             for name, metrics in latest.values.items()
@@ -227,6 +243,7 @@ class _MetricsText:
         ]
         if latest.is_best:
             self.best_round = f"best at {latest.number}"
+            self.best_number, self.best_values = latest.number, ", ".join(values)
         return ", ".join([*values, self.best_round] if self.best_round else values)
 
 
@@ -234,7 +251,8 @@ class _Lines(_MetricsText):
     """Progress as lines of text."""
 
     def __init__(self, stream: TextIO, num_trees: int, done: int, what: str) -> None:
-        self.stream, self.num_trees, self.done, self.what = stream, num_trees, done, what
+        super().__init__(what)
+        self.stream, self.num_trees, self.done = stream, num_trees, done
         self.count = done
         self.begun = self.last = time.monotonic()
 
