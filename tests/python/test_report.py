@@ -17,6 +17,7 @@ import pytest
 
 import rustrank as rr
 from rustrank.cli import main
+from rustrank.metrics.comparison import holm
 from rustrank.reporting import _findings, _svg_charts
 from rustrank.reporting._html import Markup, joined, tag
 from rustrank.reporting._swapped_docs import contrast, ranks_within
@@ -450,9 +451,9 @@ def test_sentences_and_p_values_of_several_rankers_are_corrected() -> None:
 
 
 def test_p_values_among_several_are_holms() -> None:
-    assert _findings.holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert _findings.holm([0.9, 0.8]) == [1.0, 1.0]
-    assert _findings.holm([]) == []
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from rustrank.adaptation._recipes import (
 from rustrank.data.raw_rows import RawRows, as_raw_rows, check_features
 from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
 from rustrank.formatting import Table, TableResult, interval, number, percent
+from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
 from rustrank.inputs.scalars import choice, flag, real, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values, difference_cells
 from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, mean_of, plain_value
@@ -176,6 +177,7 @@ class Adaptation(TableResult):
         return plot_adaptation(self, ax)
 
 
+@refuses_unknown(OF_ONE_METRIC)
 def adapt(
     base: Booster | Mapping[str, Booster],
     target: Any,

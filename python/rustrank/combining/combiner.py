@@ -14,6 +14,7 @@ from rustrank.combining import _fit_input as fit_input
 from rustrank.errors import RustrankError
 from rustrank.estimators.raw_rankers import LambdaRank
 from rustrank.formatting import Table, TableResult, interval, number
+from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value, plain_value
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_combiner
@@ -153,6 +154,7 @@ class Combiner(TableResult):
     chosen: int
     net: LambdaRank | None
 
+    @refuses_unknown(OF_ONE_METRIC)
     def __init__(
         self,
         metric: str = "ndcg@10",

@@ -16,6 +16,7 @@ from rustrank.estimators.fitting import WithoutQueries, queries_within
 from rustrank.estimators.lambdamart import MART, LambdaMART
 from rustrank.estimators.ranker import Ranker, fitted_again
 from rustrank.formatting import Table, TableResult, interval, number
+from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
 from rustrank.inputs.scalars import choice, share, text, threads, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.metrics.comparison import compare_values
@@ -95,6 +96,7 @@ class Distillation(TableResult):
         }
 
 
+@refuses_unknown(OF_ONE_METRIC)
 def distill(
     teacher: Any,
     X: Any,

@@ -15,6 +15,7 @@ from rustrank.ensembles.members import as_recipe
 from rustrank.errors import RustrankWarning, UnknownNameError, shown
 from rustrank.formatting import Table, TableResult, interval, number, percent
 from rustrank.inputs.files import replace_file
+from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.scalars import flag
 from rustrank.metrics.comparison import difference_cells
 from rustrank.metrics.evaluation import first_value, height
@@ -215,6 +216,7 @@ class Ensemble(EnsembleTables):
         return EnsembleTables(**pooled_tables(ensembles))
 
 
+@refuses_unknown(OF_EVALUATE)
 def ensemble(
     members: Any,
     docs: Any,

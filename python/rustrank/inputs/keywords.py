@@ -12,7 +12,15 @@ from rustrank.errors import UnknownArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["NEAR", "OF_DATASET", "OF_FIT", "OF_PREDICT", "refuses_unknown"]
+__all__ = [
+    "NEAR",
+    "OF_DATASET",
+    "OF_EVALUATE",
+    "OF_FIT",
+    "OF_ONE_METRIC",
+    "OF_PREDICT",
+    "refuses_unknown",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,6 +82,17 @@ OF_PREDICT = {
     **dict.fromkeys(("data", "x"), "X"),
     **dict.fromkeys(("nthread", "n_jobs", "thread_count", "num_thread"), "num_threads"),
 }
+#: The arguments of `rustrank.evaluate` and of other functions of several metrics, by what others say.
+OF_EVALUATE = {
+    **dict.fromkeys(("metric", "eval_metric", "scoring", "measures"), "metrics"),
+    **dict.fromkeys(("y_pred", "y_score", "preds", "predictions", "score"), "scores"),
+    **dict.fromkeys(("y_true", "label", "labels", "target", "relevance"), "y"),
+    **{name: OF_DATASET[name] for name in ("group_id", "query", "query_id", "groups", "queries")},
+    **dict.fromkeys(("segment", "by", "slices"), "segments"),
+    **dict.fromkeys(("nthread", "n_jobs", "thread_count", "num_thread"), "num_threads"),
+}
+#: The arguments of functions of one metric.
+OF_ONE_METRIC = dict.fromkeys(("metrics", "eval_metric", "scoring"), "metric")
 #: Some of the parameters of training that would be taken for misspelt arguments of a dataset.
 _OF_TRAINING = ("num_trees", "num_round", "num_rounds", "max_categories", "categorical_smooth")
 

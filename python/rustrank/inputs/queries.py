@@ -61,7 +61,7 @@ def as_sizes(group: Any) -> NDArray[np.int64]:
     return np.require(sizes, np.int64, ["C", "A"])
 
 
-def as_ids(qid: Any) -> NDArray[Any]:
+def as_ids(qid: Any, name: str = "qid") -> NDArray[Any]:
     """Return query ids as an array in which different ids are still different.
 
     A list becomes an array of numbers or text only if all of it is of one type: numpy would make
@@ -69,13 +69,13 @@ def as_ids(qid: Any) -> NDArray[Any]:
     """
     listed = isinstance(qid, Sequence) and not isinstance(qid, (str, bytes))
     if not listed or vectors.library(qid) == "polars" or hasattr(qid, "__array__"):
-        ids = vectors.as_vector(qid, "qid")
+        ids = vectors.as_vector(qid, name)
         if not isinstance(ids, np.ma.MaskedArray):
             return ids
         return vectors.with_none(ids) if np.ma.getmaskarray(ids).any() else ids.data
     kinds = set(map(type, qid))
     if kinds and kinds <= {list, np.ndarray}:
-        return vectors.as_vector(qid, "qid")
+        return vectors.as_vector(qid, name)
     if kinds == {int} and min(qid) >= -(2**63):
         top = max(qid)
         if top < 2**63 or (top < 2**64 and min(qid) >= 0):
@@ -89,15 +89,15 @@ def as_ids(qid: Any) -> NDArray[Any]:
     return np.fromiter(qid, object, len(qid))
 
 
-def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+def group_ids(ids: NDArray[Any], name: str = "qid") -> tuple[NDArray[np.uint32], NDArray[Any]]:
     """Return the number of each row's id, by first appearance, and the distinct ids."""
     if len(ids) == 0:
         return np.empty(0, np.uint32), ids
     if ids.dtype.kind == "O":
-        return _group_objects(ids)
+        return _group_objects(ids, name)
     if ids.dtype.kind in "fcmM":
         # NaN and NaT differ from themselves.
-        _refuse_missing(np.asarray(ids != ids, bool))
+        _refuse_missing(np.asarray(ids != ids, bool), name)
     # Rows of a query are mostly adjacent, so only the first id of each run is looked up.
     starts = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
     heads = ids[starts]
@@ -108,24 +108,24 @@ def group_ids(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
     return np.repeat(number[inverse], lengths), distinct[order]
 
 
-def _group_objects(ids: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+def _group_objects(ids: NDArray[Any], name: str) -> tuple[NDArray[np.uint32], NDArray[Any]]:
     numbers: dict[Any, int] = {}
     try:
         codes = np.fromiter(
             (numbers.setdefault(value, len(numbers)) for value in ids), np.uint32, len(ids)
         )
     except TypeError as error:
-        raise TypeError(f"qid: got ids that cannot be compared ({error})") from error
+        raise TypeError(f"{name}: got values that cannot be compared ({error})") from error
     absent = np.array([vectors.is_absent(value) for value in numbers], bool)
-    _refuse_missing(absent[codes])
+    _refuse_missing(absent[codes], name)
     return codes, np.fromiter(numbers, object, len(numbers))
 
 
-def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
     row = vectors.first_true(missing)
     if row is not None:
-        message = f"qid[{row}] is missing: expected an id for every row"
-        raise DataError(message, code="qid.missing", row=row)
+        message = f"{name}[{row}] is missing: expected an id for every row"
+        raise DataError(message, code=f"{name}.missing", row=row)
 
 
 def as_query_weight(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | None:

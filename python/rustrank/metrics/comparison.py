@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.errors import ParamError, wrong_kind, wrong_value
 from rustrank.formatting import ResultMapping, Table, interval, number, p_text, p_value, percent
+from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.queries import as_query_weight
-from rustrank.inputs.scalars import as_list
+from rustrank.inputs.scalars import as_list, flag
 from rustrank.inputs.vectors import as_labels, as_scores
+from rustrank.metrics._frames import frame, query_frame, segment_frame, segment_tables
 from rustrank.metrics.evaluation import (
     Drawing,
     Evaluation,
@@ -23,10 +26,11 @@ from rustrank.metrics.evaluation import (
     queries_of,
     warn_of_nothing,
 )
+from rustrank.metrics.segments import QueriesOfSegments, as_segments
 from rustrank.plotting.results import plot_comparison
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -162,6 +166,69 @@ class Comparison(ResultMapping[MetricComparison]):
 
     _absent = Evaluation._absent
 
+    #: The comparison on the queries of each segment, where segments were given.
+    segments: Mapping[Any, Comparison] = MappingProxyType({})
+
+    def to_pandas(self, *, per_query: bool = False, by_segment: bool = False) -> Any:
+        """Return a pandas DataFrame: a row for each metric, with both means and their difference.
+
+        Parameters
+        ----------
+        per_query : bool, default False
+            A row for each query instead: its id, its segment if there are any, and for each metric both
+            values and their difference.
+        by_segment : bool, default False
+            A row for each segment and metric instead, with ``p_holm``: the p-value of the randomisation
+            test, corrected for the number of segments.
+        """
+        if flag("per_query", per_query):
+            columns = [
+                (f"{name} {of}", part)
+                for name, one in self.items()
+                for of, part in (*zip(one.names, (one.a, one.b), strict=True), ("difference", one))
+            ]
+            return query_frame(self, columns)
+        return segment_frame(self) if flag("by_segment", by_segment) else frame(self._records())
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return a row for each metric."""
+        records = []
+        for name, one in self.items():
+            plain = one.to_dict()
+            low, high = plain.pop("interval")
+            means, p_holm = plain.pop("means"), self._p_holm.get(name)
+            corrected = {} if p_holm is None else {"p_holm": p_holm}
+            ends = {"difference": plain.pop("difference"), "low": low, "high": high}
+            records.append({"metric": name, **means, **ends, **plain, **corrected})
+        return records
+
+    #: The p-values of a segment by metric, corrected for the number of segments.
+    _p_holm: Mapping[str, float] = MappingProxyType({})
+
+    def of_segments(
+        self, queries: QueriesOfSegments | None, names: tuple[str, str], drawing: Drawing
+    ) -> Comparison:
+        """Return this comparison with those of segments, which are given by the numbers of their queries."""
+        if queries is None:
+            return self
+        parts = {
+            segment: Comparison(
+                {
+                    name: compare_values(one.a.part(chosen), one.b.part(chosen), names, drawing)
+                    for name, one in self.items()
+                }
+            )
+            for segment, chosen in queries.items()
+        }
+        for part in parts.values():
+            part._p_holm = {}
+        for name in self:
+            p_values = holm([part[name].p_randomisation for part in parts.values()])
+            for part, p in zip(parts.values(), p_values, strict=True):
+                part._p_holm = {**part._p_holm, name: p}
+        self.segments = parts
+        return self
+
     @property
     def statements(self) -> list[str]:
         """The results as sentences, one for each metric."""
@@ -175,12 +242,24 @@ class Comparison(ResultMapping[MetricComparison]):
         one = next(iter(self.values()))
         head = ["metric", *one.names, "difference", f"{percent(one.level)} interval"]
         head += ["p (t)", "p (random)", "wins", "ties", "losses"]
-        rows = [
-            [name, number(value.a), number(value.b), *value.cells()] for name, value in self.items()
-        ]
-        return [(head, rows)]
+        of_segments = [*head[:-5], "p (Holm)", *head[-3:], "queries"]
+        return [(head, self._rows()), *segment_tables(self, of_segments)]
+
+    def _rows(self) -> list[list[str]]:
+        rows = []
+        for name, value in self.items():
+            cells = value.cells()
+            if name in self._p_holm:
+                # Of segments, only the corrected p-value is shown.
+                cells[2:4] = [value._shown_p(self._p_holm[name])]
+                cells.append(f"{value.a.num_queries:,}")
+            rows.append([name, number(value.a), number(value.b), *cells])
+        return rows
 
 
+@refuses_unknown(
+    {**OF_EVALUATE, **dict.fromkeys(("scores", "y_pred"), "the two rankings are a and b")}
+)
 def compare(
     a: Any,
     b: Any,
@@ -196,6 +275,7 @@ def compare(
     empty: str = "skip",
     relevant_from: float = 1,
     max_label: float | None = None,
+    segments: Any = None,
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -207,8 +287,10 @@ def compare(
     ----------
     a, b : array-like of shape (num_docs,)
         Scores of the two rankings. All differences are ``b`` minus ``a``.
-    y, qid, group, metrics, query_weight, gain, ties, empty, relevant_from, max_label, num_threads
-        As for `evaluate`.
+    y, qid, group, metrics, query_weight, gain, ties, empty, relevant_from, max_label, segments,
+    num_threads
+        As for `evaluate`. The result has the comparison of each segment in ``.segments``; their p-values
+        are corrected for the number of segments where they are printed (Holm 1979).
     names : tuple of str, default ("a", "b")
         What to call the two in what is printed.
     level : float, default 0.95
@@ -241,10 +323,12 @@ def compare(
     labels = as_labels(y)
     queries = queries_of(qid, group, len(labels))
     weight = as_query_weight(query_weight, queries[1])
+    parts = as_segments(segments, *queries)
     first = judge(as_scores(a, "a"), labels, queries, judging, weight, "a")
     second = judge(as_scores(b, "b"), labels, queries, judging, weight, "b")
     warn_of_nothing(first)
-    return Comparison.of(first, second, called, drawing)
+    found = Comparison.of(first, second, called, drawing)
+    return found.of_segments(parts, called, drawing)
 
 
 def difference_cells(found: MetricComparison | None, p: float | None = None) -> list[str]:
@@ -255,6 +339,16 @@ def difference_cells(found: MetricComparison | None, p: float | None = None) -> 
         number(found.difference, "+"),
         found._shown_p(found.p_randomisation if p is None else p),
     ]
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Return p-values corrected for the number of tests (Holm 1979)."""
+    order = sorted(range(len(p_values)), key=lambda at: p_values[at])
+    adjusted, largest = [math.nan] * len(p_values), 0.0
+    for place, at in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[at]))
+        adjusted[at] = largest
+    return adjusted
 
 
 def _two(names: Any) -> tuple[str, str]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import ParamError, ParamKindError, RustrankWarning, shown, wrong_kind
+from rustrank.errors import ParamError, ParamKindError, shown, warn_caller, wrong_kind
 from rustrank.formatting import ResultMapping, Table, count, interval, number
+from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.queries import (
     Queries,
     as_queries,
@@ -21,8 +21,10 @@ from rustrank.inputs.queries import (
     query_codes,
     query_ids_in_errors,
 )
-from rustrank.inputs.scalars import real, text, threads, whole
+from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
+from rustrank.metrics._frames import frame, query_frame, segment_frame, segment_tables
+from rustrank.metrics.segments import QueriesOfSegments, as_segments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -166,6 +168,12 @@ class MetricValue(float):
     def __str__(self) -> str:
         return float.__repr__(self)
 
+    def part(self, queries: NDArray[np.int64]) -> MetricValue:
+        """Return the mean over some queries, given by their numbers."""
+        weight = None if self.query_weight is None else self.query_weight[queries]
+        own = self.per_query[queries], self.query_ids[queries]
+        return MetricValue(self.name, *own, weight, self._num_threads)
+
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.name, self.per_query, self.query_ids, self.query_weight, self._num_threads)
         return MetricValue, state
@@ -173,6 +181,9 @@ class MetricValue(float):
 
 class Evaluation(ResultMapping[MetricValue]):
     """The values of metrics by name, in the order of the request."""
+
+    #: The evaluation of the queries of each segment, where segments were given.
+    segments: Mapping[Any, Evaluation] = MappingProxyType({})
 
     _absent = "there is no {} here", "metric.absent"
 
@@ -213,15 +224,57 @@ class Evaluation(ResultMapping[MetricValue]):
             for name, value in self.items()
         }
 
+    def to_pandas(self, *, per_query: bool = False, by_segment: bool = False) -> Any:
+        """Return a pandas DataFrame: a row for each metric, with its interval and numbers of queries.
+
+        Parameters
+        ----------
+        per_query : bool, default False
+            A row for each query instead: its id, its segment if there are any, and each metric.
+        by_segment : bool, default False
+            A row for each segment and metric instead.
+        """
+        if flag("per_query", per_query):
+            return query_frame(self, self.items())
+        if flag("by_segment", by_segment):
+            return segment_frame(self)
+        return frame(self._records())
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return a row for each metric."""
+        return [
+            {
+                "metric": name,
+                "mean": float(value),
+                "low": value.interval[0],
+                "high": value.interval[1],
+                "num_queries": value.num_queries,
+                "num_skipped": value.num_skipped,
+            }
+            for name, value in self.items()
+        ]
+
+    def of_segments(self, queries: QueriesOfSegments | None) -> Evaluation:
+        """Return this evaluation with those of segments, which are given by the numbers of their queries."""
+        if queries is not None:
+            self.segments = {name: self._part(chosen) for name, chosen in queries.items()}
+        return self
+
+    def _part(self, queries: NDArray[np.int64]) -> Evaluation:
+        return Evaluation({name: value.part(queries) for name, value in self.items()})
+
     def _tables(self) -> list[Table]:
         head = ["metric", "mean", "95% interval", "queries", "skipped"]
+        return [(head, self._rows()), *segment_tables(self, head)]
+
+    def _rows(self) -> list[list[str]]:
         rows = []
         for name, value in self.items():
             is_quick = value.num_queries <= _QUICK or "interval" in vars(value)
             ends = interval(value.interval) if is_quick else "see .interval"
             counts = [f"{value.num_queries:,}", f"{value.num_skipped:,}"]
             rows.append([name, number(value), ends, *counts])
-        return [(head, rows)]
+        return rows
 
 
 def first_value(evaluation: Evaluation) -> MetricValue:
@@ -245,6 +298,7 @@ def height(value: float) -> float:
     return -math.inf if math.isnan(value) else float(value)
 
 
+@refuses_unknown(OF_EVALUATE)
 def evaluate(
     scores: Any,
     y: Any,
@@ -258,6 +312,7 @@ def evaluate(
     empty: str = "skip",
     relevant_from: float = 1,
     max_label: float | None = None,
+    segments: Any = None,
     num_threads: int | None = None,
 ) -> Evaluation:
     """Evaluate a ranking: compute metrics of scores within queries.
@@ -295,6 +350,10 @@ def evaluate(
         The smallest label of a relevant doc, for metrics of relevant and irrelevant docs.
     max_label : float, optional
         The top of ERR's label scale; the largest label of the data by default.
+    segments : array-like or mapping, optional
+        What queries are grouped by, such as their language: a value for each row, which is the same in
+        all rows of a query, for each query in order of first appearance, or by query id. The result then
+        has the evaluation of each segment, too, in ``.segments``.
     num_threads : int, optional
         Threads to use; all cores by default. The result does not depend on it.
 
@@ -322,14 +381,18 @@ def evaluate(
     array([1.  , 0.75])
     >>> result.worst("mrr", 1)
     [('b', 0.75)]
+    >>> by_language = rr.evaluate(scores, labels, qid=list("aaabb"), segments={"a": "en", "b": "fr"})
+    >>> by_language.segments["fr"].num_queries
+    1
     """
     judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
     labels = as_labels(y)
     queries, ids = queries_of(qid, group, len(labels))
     weight = as_query_weight(query_weight, ids)
+    parts = as_segments(segments, queries, ids)
     result = judge(as_scores(scores, "scores"), labels, (queries, ids), judging, weight)
     warn_of_nothing(result)
-    return result
+    return result.of_segments(parts)
 
 
 def judge(
@@ -369,7 +432,7 @@ def warn_of_nothing(result: Evaluation) -> None:
             'doc, or no two different labels); empty="zero" would count them'
         )
     message = f"the mean of {', '.join(silent)} is NaN: {why}"
-    warnings.warn(message, RustrankWarning, stacklevel=3)
+    warn_caller(message)
 
 
 def named_metrics(metrics: Any) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import wrong_value
+from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
 from rustrank.inputs.scalars import real, whole
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
@@ -108,6 +109,7 @@ class LocalOptimum:
         )
 
 
+@refuses_unknown(OF_ONE_METRIC)
 def local_optimum(
     booster: Booster,
     X: Any,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rustrank.errors import RustrankError
-from rustrank.metrics.comparison import Comparison, MetricComparison
+from rustrank.metrics.comparison import Comparison, MetricComparison, holm
 from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, first_value, height
 from rustrank.reporting._swapped_docs import Case, CaseFinder, most_changed
 
@@ -160,16 +160,6 @@ class Findings:
             ]
             for ranker, values in by_cut.items()
         }
-
-
-def holm(p_values: list[float]) -> list[float]:
-    """Return p-values corrected for the number of tests (Holm 1979)."""
-    order = sorted(range(len(p_values)), key=lambda at: p_values[at])
-    adjusted, largest = [math.nan] * len(p_values), 0.0
-    for place, at in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[at]))
-        adjusted[at] = largest
-    return adjusted
 
 
 def shap_means(side: SideBySide, booster: Booster) -> Floats | None:

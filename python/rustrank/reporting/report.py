@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.combining.side_by_side import SideBySide
+from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.scalars import choice, text, whole
 from rustrank.metrics.evaluation import Drawing, Judging, warn_of_nothing
 from rustrank.reporting._findings import Findings
@@ -68,6 +69,7 @@ class Report:
         return f"<Report: {names}, {len(self.html.encode()) / 1024:.0f} KiB>"
 
 
+@refuses_unknown(OF_EVALUATE)
 def report(
     rankers: Any,
     y: Any,

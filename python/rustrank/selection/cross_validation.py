@@ -13,6 +13,7 @@ from rustrank.errors import ParamKindError, RustrankWarning, UnknownNameError, s
 from rustrank.estimators.fitting import queries_within, without_qid
 from rustrank.estimators.ranker import Ranker
 from rustrank.formatting import ResultMapping, Table, interval, number
+from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import flag
 from rustrank.inputs.vectors import as_doubles, check_length, library
@@ -95,6 +96,7 @@ class CrossValidation(ResultMapping[Evaluation]):
         return [(head, rows)]
 
 
+@refuses_unknown(OF_EVALUATE)
 def cross_validate(
     rankers: Any,
     X: Any,

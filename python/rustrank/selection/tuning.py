@@ -16,6 +16,7 @@ from rustrank import _rustrank
 from rustrank.errors import ParamError, RustrankWarning, wrong_kind
 from rustrank.estimators.ranker import Ranker, option_record, options_record
 from rustrank.formatting import Table, TableResult, count, interval, number
+from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
 from rustrank.inputs.scalars import choice, flag, threads, whole
 from rustrank.metrics.comparison import compare_values, difference_cells
 from rustrank.metrics.evaluation import Drawing, MetricValue, height, mean_of, plain_value
@@ -160,6 +161,7 @@ class Tuning(TableResult):
         return plot_tuning(self, axes)
 
 
+@refuses_unknown(OF_ONE_METRIC)
 def tune(
     ranker: Any,
     docs: Any,

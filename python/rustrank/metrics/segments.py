@@ -1,0 +1,78 @@
+"""Segments of queries, such as languages or markets: which queries are in each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.errors import DataError, shown
+from rustrank.inputs.queries import Queries, as_ids, group_ids, query_codes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: The queries of each segment, by its name, in the order of the names.
+QueriesOfSegments = dict[Any, "NDArray[np.int64]"]
+
+
+def as_segments(
+    segments: Any, queries: Queries, query_ids: NDArray[Any]
+) -> QueriesOfSegments | None:
+    """Return the queries of each segment; None without segments.
+
+    Parameters
+    ----------
+    segments : array-like or mapping
+        A value for each row, for each query in order of first appearance, or by query id.
+    queries, query_ids
+        As `rustrank.inputs.queries.as_queries` returns them.
+    """
+    if segments is None:
+        return None
+    codes = query_codes(queries)
+    if isinstance(segments, Mapping):
+        segments = [_by_id(segments, key) for key in query_ids.tolist()]
+    given = as_ids(segments, "segments")
+    if len(given) not in (len(codes), len(query_ids)):
+        message = (
+            f"segments has the wrong length: got {len(given)}, expected {len(codes)}, the number of rows, "
+            f"or {len(query_ids)}, the number of queries"
+        )
+        raise DataError(message, code="length")
+    of_given, names = group_ids(given, "segments")
+    of_query = of_given.astype(np.int64)
+    if len(given) == len(codes):
+        of_query = _of_queries(of_query, codes, names, query_ids)
+    found = {name: np.flatnonzero(of_query == number) for number, name in enumerate(names.tolist())}
+    return dict(sorted(found.items(), key=lambda one: (type(one[0]).__name__, one[0])))
+
+
+def _by_id(segments: Mapping[Any, Any], key: Any) -> Any:
+    if key not in segments:
+        message = f"segments has no segment for query {shown(key)}"
+        raise DataError(message, code="segments", query=str(key))
+    return segments[key]
+
+
+def _of_queries(
+    of_row: NDArray[np.int64], codes: NDArray[Any], names: NDArray[Any], query_ids: NDArray[Any]
+) -> NDArray[np.int64]:
+    """Return the segment of each query from those of rows; two segments of a query are an error."""
+    first = np.full(len(query_ids), len(codes))
+    np.minimum.at(first, codes, np.arange(len(codes)))
+    # Groups may be empty, which are queries without documents.
+    of_query = np.where(first < len(codes), of_row[np.minimum(first, len(codes) - 1)], -1)
+    other = np.flatnonzero(of_query[codes] != of_row)
+    if len(other):
+        row = int(other[0])
+        query = int(codes[row])
+        one, two = (shown(names[at : at + 1].tolist()[0]) for at in (of_query[query], of_row[row]))
+        named = shown(query_ids[query : query + 1].tolist()[0])
+        message = (
+            f"segments: query {named} has two, {one} in row {int(first[query])} and {two} in row {row}: "
+            "expected one segment a query"
+        )
+        raise DataError(message, code="segments", row=row, query=str(query_ids[query]))
+    return of_query
