@@ -13,6 +13,7 @@ from rustrank.errors import *
 
 if TYPE_CHECKING:
     # Type checkers take a name as public that comes with `as`, or with all public names of its module.
+    from rustrank import clicks as clicks
     from rustrank import datasets as datasets
     from rustrank import plots as plots
     from rustrank.adaptation.adaptation import *
@@ -71,7 +72,7 @@ _NAMES = {
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 #: Modules that are names themselves.
-_MODULES = ("datasets", "plots")
+_MODULES = ("clicks", "datasets", "plots")
 __all__ = sorted(["__version__", *_errors.__all__, *_HOMES, *_MODULES])
 
 if not TYPE_CHECKING:

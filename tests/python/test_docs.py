@@ -113,7 +113,7 @@ def test_every_public_name_has_a_place() -> None:
     errors = {name for name in rr.__all__ if name.endswith(("Error", "Timeout", "Warning"))}
     told = (DOCS / "reference" / "errors.md").read_text("utf-8")
     assert {name for name in errors if f"rr.{name}" not in told} <= {"RustrankWarning"}
-    modules = {"datasets", "plots"}
+    modules = {"clicks", "datasets", "plots"}
     assert set(rr.__all__) - errors - modules - {"__version__"} - placed == set()
     for name in placed:
         owner: Any = rr

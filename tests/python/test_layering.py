@@ -26,6 +26,7 @@ LAYERS = (
     "metrics",
     "data",
     "datasets",
+    "clicks",
     "parameters",
     "model",
     "distributed",
