@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rustrank._rustrank import __version__ as __version__
 from rustrank.compat.left_out import absent
 from rustrank.compat.lightgbm.booster import Booster
 from rustrank.compat.lightgbm.callback import (

@@ -247,7 +247,7 @@ class Booster:
 
 def _restored(state: dict[str, Any]) -> Booster:
     made = Booster.of(state["native"], state["params"])
-    vars(made).update(state)
+    vars(made).update(state)  # The training set is None.
     return made
 
 

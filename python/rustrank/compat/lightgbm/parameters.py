@@ -15,7 +15,7 @@ from rustrank.compat.parameters import (
     seed_of_several,
     threads_of,
 )
-from rustrank.errors import wrong_kind
+from rustrank.errors import ParamError, wrong_kind
 from rustrank.inputs.scalars import as_list
 
 if TYPE_CHECKING:
@@ -163,6 +163,9 @@ def translate(params: Mapping[str, Any] | None) -> Translation:
     if params is not None and not isinstance(params, Mapping):
         raise wrong_kind("params", params, "a dictionary")
     given = Given(dict(params or {}), ALIASES, KNOWN)
+    if given.values.get("objective") is None:
+        message = "objective: got none, expected lambdarank or rank_xendcg; LightGBM's default is a"
+        raise ParamError(f"{message} regression", code="objective")
     given.accept(_ACCEPTED)
     given.hold(_FIXED)
     made = Translation()
@@ -177,7 +180,7 @@ def translate(params: Mapping[str, Any] | None) -> Translation:
 
 
 def _loss(given: Given, made: Translation) -> None:
-    objective = given.take("objective", "lambdarank")
+    objective = given.take("objective")
     if callable(objective):
         hint = "a function of one query is a loss in rustrank: rr.train(objective=function)"
         raise given.refuse("objective", objective, "'lambdarank' or 'rank_xendcg'", hint)

@@ -126,8 +126,11 @@ class LGBMRanker(CompatRanker):
             raise DataError("group: got None, expected the rows of each query", code="query.none")
         params = self._params()
         names, functions = function_list(eval_metric)
-        params |= {"metric": _metrics(params, names, eval_metric), "eval_at": eval_at}
-        params = {name: one for name, one in params.items() if name not in _other_names(params)}
+        metrics = _metrics(params, names, eval_metric)
+        cuts = next((params[name] for name in ("eval_at", *_CUT_NAMES) if name in params), eval_at)
+        own = ("metric", "eval_at", *_METRIC_NAMES, *_CUT_NAMES)
+        params = {name: one for name, one in params.items() if name not in own}
+        params |= {"metric": metrics, "eval_at": cuts}
         more = {"feature_name": feature_name, "categorical_feature": categorical_feature}
         train_set = Dataset(X, y, None, sample_weight, group, init_score, **more)
         given = (eval_sample_weight, eval_group, eval_init_score)
@@ -248,11 +251,6 @@ def _metrics(params: dict[str, Any], names: Sequence[Any], given: Any) -> list[A
 
 _METRIC_NAMES = tuple(alias for alias, name in ALIASES.items() if name == "metric")
 _CUT_NAMES = tuple(alias for alias, name in ALIASES.items() if name == "eval_at")
-
-
-def _other_names(params: dict[str, Any]) -> list[str]:
-    """Return other names of parameters that `fit` has an argument for."""
-    return [name for name in params if name in (*_METRIC_NAMES, *_CUT_NAMES)]
 
 
 def _eval_sets(

@@ -15,7 +15,7 @@ from rustrank.compat.lightgbm.callback import (
     in_order,
 )
 from rustrank.compat.lightgbm.dataset import Dataset, as_lightgbm_dataset
-from rustrank.compat.lightgbm.parameters import metrics_of, translate
+from rustrank.compat.lightgbm.parameters import ALIASES, metrics_of, translate
 from rustrank.compat.scoring import part_of
 from rustrank.errors import wrong_kind
 from rustrank.inputs.scalars import whole
@@ -327,7 +327,11 @@ def _folds_trained(
     eval_train_metric: bool,
     how: dict[str, Any],
 ) -> _Replayed:
-    params = {name: value for name, value in params.items() if "early_stopping" not in name}
+    params = {
+        name: value
+        for name, value in params.items()
+        if not ALIASES.get(name, name).startswith("early_stopping")
+    }
     histories: list[list[list[Any]]] = []
     boosters = []
     for learned, held in parts:
@@ -363,7 +367,8 @@ def _replay(
     """Give the means to the call-backs, which may end the replay."""
     made = translate(params)
     if (patience := made.other["early_stopping_round"]) > 0:
-        after = [*after, early_stopping(patience, made.other["first_metric_only"])]
+        how = made.other["first_metric_only"], True, made.other["early_stopping_min_delta"]
+        after = [*after, early_stopping(patience, *how)]
     rounds, best = replayed.rounds, 0
     model = CVBooster(replayed.boosters, 0)
     try:

@@ -16,7 +16,7 @@ from rustrank.compat.parameters import (
     seed_of_several,
     threads_of,
 )
-from rustrank.errors import wrong_kind
+from rustrank.errors import ParamError, wrong_kind
 from rustrank.inputs.scalars import as_list
 
 #: The canonical name of each other name.
@@ -34,12 +34,14 @@ ALIASES = {
 _ACCEPTED = (
     "disable_default_eval_metric",
     "max_cached_hist_node",
+    "normalize_type",  # Nothing is dropped.
     "predictor",
     "refresh_leaf",
     "seed_per_iteration",
     "silent",
     "sketch_eps",
     "sketch_ratio",
+    "skip_drop",
     "tree_method",
     "use_label_encoder",
     "validate_parameters",
@@ -64,6 +66,8 @@ _FIXED = {
     "num_class": Fixed((0, None), "rr.McRank learns classes"),
     "num_parallel_tree": Fixed((1, None), "rustrank has no random forests"),
     "one_drop": Fixed((0, False), "rr.train has dropout and dropout_skip"),
+    # With it, the step of a tree that replaces others would follow from half the learning rate.
+    "rate_drop": Fixed((0,), "rr.train(dropout=) has DART"),
     "process_type": Fixed(("default",), "Booster.refit has new leaf values for old splits"),
     "reg_alpha": Fixed((0, None), "rustrank has l2 (reg_lambda) and path_smooth only"),
     "sample_type": Fixed(("uniform",), "trees are dropped with equal chances"),
@@ -81,7 +85,7 @@ _TRANSLATED = (
     *("colsample_bytree", "colsample_bynode", "max_bin", "seed", "nthread", "eval_metric"),
     *("lambdarank_pair_method", "lambdarank_num_pair_per_sample", "lambdarank_normalization"),
     *("lambdarank_score_normalization", "ndcg_exp_gain", "monotone_constraints"),
-    *("interaction_constraints", "rate_drop", "skip_drop", "normalize_type", "missing"),
+    *("interaction_constraints", "missing"),
 )
 KNOWN = (*_TRANSLATED, *_ACCEPTED, *_FIXED)
 _OBJECTIVES = ("rank:ndcg", "rank:map", "rank:pairwise")
@@ -90,6 +94,9 @@ _METHODS = ("hist", "auto", "approx", "exact", None)
 
 def translate(params: Mapping[str, Any]) -> Translation:
     """Translate parameters of XGBoost, with its defaults for what is not given."""
+    if params.get("objective", params.get("obj")) is None:
+        message = "objective: got none, expected rank:ndcg, rank:map or rank:pairwise; XGBoost's default is"
+        raise ParamError(f"{message} a regression", code="objective")
     # A parameter of its estimators that is None was not given.
     given = Given({k: v for k, v in params.items() if v is not None}, ALIASES, KNOWN)
     method = given.values.get("tree_method")
@@ -166,16 +173,7 @@ def _trees(given: Given, train: dict[str, Any]) -> None:
         "docs_per_tree": given.number("subsample", 1.0),
     }
     hint = "rustrank boosts trees; rr.LambdaBoost boosts single features"
-    booster = given.choice("booster", "gbtree", ("gbtree", "dart"), hint)
-    rate, skip = given.number("rate_drop", 0.0), given.number("skip_drop", 0.0)
-    normaliser = given.choice("normalize_type", "tree", ("tree", "forest"))
-    if booster == "dart":
-        # The step of a tree that replaces others follows from the learning rate.
-        if rate > 0:
-            raise given.refuse(
-                "booster", booster, "'gbtree'", "rr.train(dropout=) has DART, with its own step"
-            )
-        del skip, normaliser
+    given.choice("booster", "gbtree", ("gbtree", "dart"), hint)
 
 
 def _constraints(given: Given, train: dict[str, Any]) -> None:

@@ -70,10 +70,10 @@ def train(
         raise wrong_kind("obj", obj, f"None: {hint}")
     job = _Training(as_params(params), as_matrix("dtrain", dtrain), num_boost_round, xgb_model)
     listed = _checked(callbacks)
-    if early_stopping_rounds is not None:
-        listed.append(EarlyStopping(rounds=early_stopping_rounds, maximize=maximize))
     if verbose_eval and evals:
         listed.append(EvaluationMonitor(period=1 if verbose_eval is True else int(verbose_eval)))
+    if early_stopping_rounds is not None:
+        listed.append(EarlyStopping(rounds=early_stopping_rounds, maximize=maximize))
     booster = job.run(_named(evals), custom_metric, listed)
     if evals_result is not None:
         evals_result.update(job.log)
@@ -141,12 +141,11 @@ class _Training:
         def finish(latest: Round, results: list[Result]) -> bool:
             _record(self.log, results)
             model, epoch = _Latest(latest, self.params), latest.number - 1
-            stops = [bool(one.after_iteration(model, epoch, self.log)) for one in callbacks]
-            if latest.number < self.end and not any(stops):
-                stops += [
-                    bool(one.before_iteration(model, epoch + 1, self.log)) for one in callbacks
-                ]
-            return any(stops)
+            # As there: what follows a call-back that ends training is not called.
+            stops = any(one.after_iteration(model, epoch, self.log) for one in callbacks)
+            if latest.number < self.end and not stops:
+                stops = any(one.before_iteration(model, epoch + 1, self.log) for one in callbacks)
+            return stops
 
         metrics = self.made.other["metrics"]
         native = train_watched(self.binned, self.made.train, watched, metrics, finish)

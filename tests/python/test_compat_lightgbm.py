@@ -1,0 +1,340 @@
+"""The ranking examples and tests of LightGBM run here with only the import changed.
+
+Rewritten from what LightGBM's documentation and tests describe. Where LightGBM is installed, the same code
+runs with it, too: what is claimed here is then what LightGBM does.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from importlib import import_module, util
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rustrank as rr
+from rustrank.compat.lightgbm.parameters import ALIASES, KNOWN
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OURS = "rustrank.compat.lightgbm"
+LIBRARIES = [OURS, *(["lightgbm"] if util.find_spec("lightgbm") else [])]
+ALL = rr.datasets.make_polynomial(num_queries=100, docs_per_query=20, seed=0)
+X, Y, V, Z = ALL.X[:1200], ALL.y[:1200], ALL.X[1200:], ALL.y[1200:]
+SIZES, TEST_SIZES = np.full(60, 20), np.full(40, 20)
+PARAMS: dict[str, Any] = {"objective": "lambdarank", "num_leaves": 8, "verbose": -1}
+
+
+@pytest.fixture(params=LIBRARIES)
+def lgb(request: pytest.FixtureRequest) -> Any:
+    return import_module(request.param)
+
+
+def ndcg(scores: Any, k: int, labels: Any = Z, sizes: Any = TEST_SIZES) -> float:
+    """NDCG as LightGBM reports it; no two of these scores are tied."""
+    found = rr.evaluate(scores, labels, group=sizes, metrics=f"ndcg@{k}", empty="one", ties="rows")
+    return float(found[f"ndcg@{k}"])
+
+
+def test_the_example_of_a_ranker_with_early_stopping(lgb: Any) -> None:
+    gbm = lgb.LGBMRanker(n_estimators=50, verbose=-1)
+    gbm.fit(
+        X,
+        Y,
+        group=SIZES,
+        eval_set=[(V, Z)],
+        eval_group=[TEST_SIZES],
+        eval_at=[1, 3],
+        callbacks=[lgb.early_stopping(10, verbose=False)],
+    )
+    assert 1 <= gbm.best_iteration_ <= 50
+    assert gbm.n_iter_ == gbm.n_estimators_ == gbm.best_iteration_
+    assert set(gbm.best_score_["valid_0"]) == {"ndcg@1", "ndcg@3"}
+    values = gbm.evals_result_["valid_0"]["ndcg@3"]
+    assert gbm.best_score_["valid_0"]["ndcg@3"] == values[gbm.best_iteration_ - 1]
+    assert ndcg(gbm.predict(V), 3) == pytest.approx(gbm.best_score_["valid_0"]["ndcg@3"], abs=1e-9)
+    assert gbm.objective_ == "lambdarank"
+    assert gbm.fitted_
+    assert gbm.n_features_in_ == gbm.n_features_ == 50
+
+
+def test_both_objectives_learn(lgb: Any) -> None:
+    chance = ndcg(np.random.default_rng(0).normal(size=len(Z)), 5)
+    for objective in ("lambdarank", "rank_xendcg"):
+        gbm = lgb.LGBMRanker(objective=objective, n_estimators=30, random_state=1, verbose=-1)
+        gbm.fit(X, Y, group=SIZES)
+        assert ndcg(gbm.predict(V), 5) > chance + 0.1
+        assert gbm.objective_ == objective
+
+
+def test_the_training_set_among_the_evaluation_sets(lgb: Any) -> None:
+    gbm = lgb.LGBMRanker(n_estimators=5, verbose=-1)
+    gbm.fit(
+        X,
+        Y,
+        group=SIZES,
+        eval_set=[(X, Y), (V, Z)],
+        eval_group=[SIZES, TEST_SIZES],
+        eval_metric="map",
+    )
+    assert list(gbm.evals_result_) == ["training", "valid_1"]
+    found = list(gbm.evals_result_["valid_1"])
+    assert found == [f"{metric}@{k}" for metric in ("map", "ndcg") for k in range(1, 6)]
+    assert gbm.best_iteration_ == 0
+
+
+def test_a_frame_with_names_and_group_sizes_as_floats(lgb: Any) -> None:
+    names = [f"feature_{at}" for at in range(50)]
+    frame, labels = pd.DataFrame(X, columns=names), pd.Series(Y)
+    gbm = lgb.LGBMRanker(n_estimators=5, importance_type="gain", verbose=-1)
+    gbm.fit(frame, labels, group=SIZES.astype(float), eval_names=None)
+    assert gbm.feature_name_ == names
+    assert list(gbm.feature_names_in_) == names
+    assert gbm.feature_importances_.shape == (50,)
+    assert gbm.booster_.feature_importance("split").sum() == 5 * 30
+    assert gbm.predict(pd.DataFrame(V, columns=names)).shape == Z.shape
+
+
+def test_the_native_interface(lgb: Any, tmp_path: Path) -> None:
+    train = lgb.Dataset(X, label=Y, group=SIZES)
+    valid = lgb.Dataset(V, label=Z, group=TEST_SIZES, reference=train)
+    result: dict[str, Any] = {}
+    bst = lgb.train(
+        {**PARAMS, "metric": "ndcg", "ndcg_eval_at": [1, 3, 5], "learning_rate": 0.05},
+        train,
+        num_boost_round=20,
+        valid_sets=[train, valid],
+        valid_names=["fit", "new"],
+        callbacks=[lgb.record_evaluation(result), lgb.log_evaluation(0)],
+    )
+    assert list(result) == ["fit", "new"]
+    assert list(result["new"]) == ["ndcg@1", "ndcg@3", "ndcg@5"]
+    assert len(result["new"]["ndcg@5"]) == 20
+    assert result["fit"]["ndcg@5"][-1] > result["fit"]["ndcg@5"][0]
+    assert bst.num_trees() == bst.current_iteration() == 20
+    assert bst.best_iteration == 0
+    assert ndcg(bst.predict(V), 5) == pytest.approx(result["new"]["ndcg@5"][-1], abs=1e-9)
+    assert bst.best_score["new"]["ndcg@5"] == result["new"]["ndcg@5"][-1]
+    # Saving and loading, by file and by text.
+    bst.save_model(str(tmp_path / "model.txt"))
+    for again in (
+        lgb.Booster(model_file=str(tmp_path / "model.txt")),
+        lgb.Booster(model_str=bst.model_to_string()),
+        pickle.loads(pickle.dumps(bst)),  # noqa: S301
+        copy.deepcopy(bst),
+    ):
+        assert (again.predict(V) == bst.predict(V)).all()
+        assert again.feature_name() == bst.feature_name() == [f"Column_{at}" for at in range(50)]
+        assert again.num_trees() == 20
+
+
+def test_some_iterations_and_contributions(lgb: Any) -> None:
+    bst = lgb.train(PARAMS, lgb.Dataset(X, Y, group=SIZES), 12)
+    first, rest = bst.predict(V, num_iteration=5), bst.predict(V, start_iteration=5)
+    assert np.allclose(first + rest, bst.predict(V, raw_score=True), atol=1e-12)
+    parts = bst.predict(V[:50], pred_contrib=True)
+    assert parts.shape == (50, 51)
+    assert np.allclose(parts.sum(axis=1), bst.predict(V[:50]))
+    assert bst.feature_importance("split").dtype == np.int32
+    assert (bst.feature_importance("gain") > 0).sum() == (bst.feature_importance() > 0).sum()
+
+
+def test_going_on_from_a_model(lgb: Any) -> None:
+    first = lgb.train(PARAMS, lgb.Dataset(X, Y, group=SIZES), 5)
+    ranker = lgb.LGBMRanker(n_estimators=4, num_leaves=8, verbose=-1)
+    ranker.fit(X, Y, group=SIZES, init_model=first)
+    assert ranker.booster_.num_trees() == 9
+    assert np.allclose(ranker.predict(V, num_iteration=5), first.predict(V))
+
+
+def test_metrics_of_ones_own_and_order_of_results(lgb: Any) -> None:
+    def spread(scores: Any, data: Any) -> tuple[str, float, bool]:
+        return "spread", float(np.std(scores) + 0 * data.get_label()[0]), False
+
+    def constant(y: Any, scores: Any, weight: Any, group: Any) -> tuple[str, float, bool]:
+        assert weight is None
+        return "sizes", float(len(group) + 0 * len(y) * len(scores)), True
+
+    result: dict[str, Any] = {}
+    train = lgb.Dataset(X, Y, group=SIZES)
+    bst = lgb.train(
+        {**PARAMS, "metric": "None"},
+        train,
+        4,
+        valid_sets=[lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)],
+        feval=spread,
+        callbacks=[lgb.record_evaluation(result)],
+    )
+    assert list(result["valid_0"]) == ["spread"]
+    assert result["valid_0"]["spread"][-1] == pytest.approx(float(np.std(bst.predict(V))))
+    ranker = lgb.LGBMRanker(n_estimators=2, verbose=-1)
+    sets: dict[str, Any] = {"eval_set": [(V, Z)], "eval_group": [TEST_SIZES], "eval_at": [3]}
+    ranker.fit(X, Y, group=SIZES, eval_metric=constant, **sets)
+    assert ranker.evals_result_["valid_0"]["sizes"] == [40, 40]
+    assert "ndcg@3" in ranker.evals_result_["valid_0"]
+
+
+def test_early_stopping_by_the_first_metric_or_by_any(lgb: Any) -> None:
+    train = lgb.Dataset(X, Y, group=SIZES)
+    valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)
+    for only in (True, False):
+        result: dict[str, Any] = {}
+        bst = lgb.train(
+            {**PARAMS, "eval_at": [3, 10]},
+            train,
+            200,
+            valid_sets=[train, valid],
+            callbacks=[
+                lgb.early_stopping(5, first_metric_only=only, verbose=False),
+                lgb.record_evaluation(result),
+            ],
+        )
+        lists = result["valid_1"]
+        ends = {name: int(np.argmax(values)) for name, values in lists.items()}
+        best = bst.best_iteration - 1
+        assert best == ends["ndcg@3"] if only else best in ends.values()
+        assert len(lists["ndcg@3"]) <= best + 1 + 5
+        assert bst.best_score["valid_1"]["ndcg@3"] == lists["ndcg@3"][best]
+
+
+def test_a_parameter_ends_training_early(lgb: Any) -> None:
+    train = lgb.Dataset(X, Y, group=SIZES)
+    valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)
+    params = {**PARAMS, "early_stopping_round": 3, "first_metric_only": True, "eval_at": "5"}
+    bst = lgb.train(params, train, 200, valid_sets=valid)
+    assert 0 < bst.best_iteration < 200
+
+
+def test_call_backs_see_and_end_training(lgb: Any) -> None:
+    seen = []
+
+    def watch(env: Any) -> None:
+        seen.append((env.iteration, env.evaluation_result_list[0][:2]))
+        if env.iteration == 3:
+            raise lgb.EarlyStopException(env.iteration, env.evaluation_result_list)
+
+    train = lgb.Dataset(X, Y, group=SIZES)
+    valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)
+    bst = lgb.train({**PARAMS, "eval_at": [5]}, train, 30, valid_sets=[valid], callbacks=[watch])
+    assert seen == [(at, ("valid_0", "ndcg@5")) for at in range(4)]
+    assert bst.best_iteration == 4
+
+
+def test_cross_validation_of_whole_queries(lgb: Any) -> None:
+    data = lgb.Dataset(X, Y, group=SIZES)
+    found = lgb.cv({**PARAMS, "eval_at": [5]}, data, 6, nfold=3, metrics="ndcg")
+    assert set(found) == {"valid ndcg@5-mean", "valid ndcg@5-stdv"}
+    assert len(found["valid ndcg@5-mean"]) == 6
+    assert found["valid ndcg@5-mean"][-1] > 0.25
+    given = [(np.arange(400, 1200), np.arange(400)), (np.arange(800), np.arange(800, 1200))]
+    found = lgb.cv({**PARAMS, "eval_at": [5]}, data, 30, folds=given, return_cvbooster=True)
+    for booster, (_, held) in zip(found["cvbooster"].boosters, given, strict=True):
+        assert booster.current_iteration() == 30
+        assert ndcg(booster.predict(X[held]), 5, Y[held], [20] * 20) > 0.4
+
+
+def test_log_of_evaluations(lgb: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    train = lgb.Dataset(X, Y, group=SIZES)
+    valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)
+    how = {"valid_sets": [valid], "callbacks": [lgb.log_evaluation(2)]}
+    lgb.train({**PARAMS, "eval_at": [5]}, train, 4, **how)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [
+        f"[{at}]\tvalid_0's ndcg@5" for at in (2, 4)
+    ]
+
+
+def test_values_count_queries_without_relevant_documents_as_one(lgb: Any) -> None:
+    labels = Z.copy()
+    labels[:200] = 0
+    gbm = lgb.LGBMRanker(n_estimators=3, verbose=-1)
+    sets: dict[str, Any] = {"eval_set": [(V, labels)], "eval_group": [TEST_SIZES], "eval_at": [5]}
+    gbm.fit(X, Y, group=SIZES, eval_metric="map", **sets)
+    found, scores = gbm.best_score_["valid_0"], gbm.predict(V)
+    assert found["ndcg@5"] == pytest.approx(ndcg(scores, 5, labels), abs=0.02)
+    # The cut of average precision is what it is divided by, if more documents are relevant.
+    precisions = []
+    for at in range(0, 800, 20):
+        order = np.argsort(-scores[at : at + 20], kind="stable")
+        relevant = labels[at : at + 20][order] > 0
+        hits = relevant[:5].cumsum() / np.arange(1, 6) * relevant[:5]
+        precisions.append(hits.sum() / min(relevant.sum(), 5) if relevant.any() else 1.0)
+    assert found["map@5"] == pytest.approx(np.mean(precisions), abs=1e-9)
+
+
+def test_weights_of_queries_in_metrics() -> None:
+    # LightGBM adds 1 for a query without relevant documents, whatever its weight.
+    labels, weight = Z.copy(), np.repeat(np.linspace(0.5, 2, 40), 20)
+    labels[:200] = 0
+    gbm = import_module(OURS).LGBMRanker(n_estimators=3)
+    sets: dict[str, Any] = {"eval_set": [(V, labels)], "eval_group": [TEST_SIZES], "eval_at": [5]}
+    gbm.fit(X, Y, group=SIZES, eval_sample_weight=[weight], **sets)
+    how: dict[str, Any] = {"metrics": "ndcg@5", "query_weight": weight[::20], "empty": "one"}
+    expected = rr.evaluate(gbm.predict(V), labels, group=TEST_SIZES, **how)
+    found = gbm.best_score_["valid_0"]["ndcg@5"]
+    assert found == pytest.approx(float(expected["ndcg@5"]), abs=1e-9)
+
+
+def test_weights_gains_and_starting_scores_count(lgb: Any) -> None:
+    plain = lgb.LGBMRanker(n_estimators=8, verbose=-1).fit(X, Y, group=SIZES).predict(V)
+    weight = np.repeat([1e-6, 1.0], 600)
+    for more, fitted in (
+        ({}, {"sample_weight": weight}),
+        ({"label_gain": [0, 1, 1.5, 2, 40]}, {}),
+        ({}, {"init_score": X[:, 0] * 5}),
+    ):
+        other = lgb.LGBMRanker(n_estimators=8, verbose=-1, **more).fit(X, Y, group=SIZES, **fitted)
+        assert not np.allclose(other.predict(V), plain)
+
+
+def test_scikit_learn_takes_the_ranker(lgb: Any) -> None:
+    base = pytest.importorskip("sklearn.base")
+    gbm = lgb.LGBMRanker(num_leaves=5, verbose=-1, min_data_in_leaf=10)
+    again = base.clone(gbm)
+    assert again.get_params() == gbm.get_params()
+    assert again.get_params()["min_data_in_leaf"] == 10
+    gbm.set_params(num_leaves=9, learning_rate=0.05)
+    assert gbm.get_params()["num_leaves"] == 9
+    gbm.fit(X, Y, group=SIZES)
+    assert (pickle.loads(pickle.dumps(gbm)).predict(V) == gbm.predict(V)).all()  # noqa: S301
+
+
+def test_fields_of_a_data_set(lgb: Any) -> None:
+    data = lgb.Dataset(X, free_raw_data=False)
+    data.set_label(Y)
+    data.set_group(SIZES)
+    data.set_weight(np.ones(1200))
+    data.construct()
+    assert (data.get_label() == Y).all()
+    assert (data.get_group() == SIZES).all()
+    assert data.get_weight() is None or (data.get_weight() == 1).all()
+    assert (data.num_data(), data.num_feature()) == (1200, 50)
+    bst = lgb.train(PARAMS, data, 2)
+    assert bst.num_feature() == 50
+
+
+def test_aliases_are_those_of_lightgbm() -> None:
+    basic = pytest.importorskip("lightgbm.basic")
+    theirs = basic._ConfigAliases._get_all_param_aliases()
+    names = {alias: name for name, many in theirs.items() for alias in many}
+    assert all(names[alias] == name for alias, name in ALIASES.items())
+    assert set(KNOWN) - set(names) == {"class_weight", "silent"}
+
+
+def test_the_default_is_not_that_of_the_core() -> None:
+    # The same trees as the core with LightGBM's loss, spelled out.
+    lgb = import_module(OURS)
+    ours = lgb.LGBMRanker(n_estimators=10).fit(X, Y, group=SIZES)
+    core = rr.train(
+        rr.Dataset(X, Y, group=SIZES, sample_rows=200_000),
+        num_trees=10,
+        noise_scale=0,
+        gap_offset=0.01,
+        query_normaliser="log_sum",
+        objective_metric="ndcg",
+    )
+    assert (ours.predict(V) == core.score(V)).all()
