@@ -214,7 +214,7 @@ def test_going_on_from_a_model(xgb: Any) -> None:
 
 
 def test_metrics_and_call_backs_of_ones_own(xgb: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    class Ends(xgb.callback.TrainingCallback):  # type: ignore[misc, name-defined]
+    class Ends(xgb.callback.TrainingCallback):  # type: ignore[misc]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             return bool(epoch == 2 and model.num_boosted_rounds() == 3 and "test" in evals_log)
 

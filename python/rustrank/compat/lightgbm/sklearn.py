@@ -96,6 +96,9 @@ class LGBMRanker(CompatRanker):
         categorical_feature: Any = "auto",
         callbacks: Sequence[Any] | None = None,
         init_model: Any = None,
+        *,
+        eval_X: Any = None,
+        eval_y: Any = None,
     ) -> Self:
         """Learn.
 
@@ -121,7 +124,10 @@ class LGBMRanker(CompatRanker):
             As for `Dataset`.
         callbacks, init_model
             As for `train`.
+        eval_X, eval_y : array-like, or tuple of them, optional
+            Instead of ``eval_set``: features and labels.
         """
+        eval_set = _sets_of(eval_set, eval_X, eval_y)
         if group is None:
             raise DataError("group: got None, expected the rows of each query", code="query.none")
         params = self._params()
@@ -251,6 +257,20 @@ def _metrics(params: dict[str, Any], names: Sequence[Any], given: Any) -> list[A
 
 _METRIC_NAMES = tuple(alias for alias, name in ALIASES.items() if name == "metric")
 _CUT_NAMES = tuple(alias for alias, name in ALIASES.items() if name == "eval_at")
+
+
+def _sets_of(eval_set: Any, eval_X: Any, eval_y: Any) -> Any:
+    """Return ``eval_set``, or the pairs of ``eval_X`` and ``eval_y``."""
+    if eval_X is None and eval_y is None:
+        return eval_set
+    if eval_set is not None or eval_X is None or eval_y is None:
+        message = "eval_set: expected either eval_set, or eval_X together with eval_y"
+        raise ParamError(message, code="eval_set")
+    both = [list(one) if isinstance(one, tuple) else [one] for one in (eval_X, eval_y)]
+    if len(both[0]) != len(both[1]):
+        message = f"eval_y: got {len(both[1])} arrays, expected {len(both[0])}, as many as eval_X"
+        raise ParamError(message, code="eval_y")
+    return list(zip(*both, strict=True))
 
 
 def _eval_sets(

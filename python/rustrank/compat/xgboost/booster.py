@@ -94,6 +94,7 @@ class Booster:
     def predict(
         self,
         data: DMatrix,
+        *,
         output_margin: bool = False,  # noqa: ARG002 - scores of rankers are margins
         pred_leaf: bool = False,
         pred_contribs: bool = False,
@@ -184,6 +185,19 @@ class Booster:
         results = measured(scores, name, rows, self._metrics, self._gain)
         values = (f"\t{one.data}-{one.metric}:{one.value:.17g}" for one in results)
         return f"[{iteration}]{''.join(values)}"
+
+    def eval_set(
+        self,
+        evals: Sequence[tuple[DMatrix, str]],
+        iteration: int = 0,
+        feval: Any = None,
+        output_margin: bool = True,  # noqa: ARG002 - scores of rankers are margins
+    ) -> str:
+        """Return the metrics of several sets as text."""
+        if feval is not None:
+            raise wrong_kind("feval", feval, "None: pass custom_metric= to train")
+        lines = (self.eval(one, name, iteration).partition("\t")[2] for one, name in evals)
+        return "\t".join([f"[{iteration}]", *lines])
 
     def save_model(self, fname: str | os.PathLike[str]) -> None:
         """Write the model as XGBoost's JSON, which XGBoost reads, too."""

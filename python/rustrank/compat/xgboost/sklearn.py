@@ -218,7 +218,7 @@ class XGBRanker(CompatRanker):
             iteration_range = (0, vars(booster).get("best_iteration", -1) + 1)
         matrix = self._matrix(X, None, None, None, None, base_margin)
         how = {"validate_features": validate_features, "iteration_range": iteration_range}
-        return booster.predict(matrix, output_margin, **how)  # type: ignore[arg-type]
+        return booster.predict(matrix, output_margin=output_margin, **how)  # type: ignore[arg-type]
 
     def score(self, X: Any, y: Any) -> float:
         """Return the last metric, by default NDCG, of a frame with a column ``qid``."""
