@@ -226,3 +226,21 @@ def test_evaluation_sets_as_features_and_labels() -> None:
     assert list(given.evals_result_) == ["valid_0"]
     with pytest.raises(rr.ParamError, match="eval_X together with eval_y"):
         given.fit(X, Y, group=SIZES, eval_X=X, eval_group=[SIZES])
+
+
+@pytest.mark.filterwarnings("ignore:training ended early")
+def test_training_that_cannot_split_has_a_best_iteration() -> None:
+    flat, few = np.round(X[:, :1]), [20] * 30
+    stop = lgb.early_stopping(1000, verbose=False)
+    made = lgb.LGBMRanker(n_estimators=400, min_split_gain=1.0, min_child_samples=100)
+    made.fit(
+        flat,
+        Y,
+        group=few,
+        eval_set=[(flat[:200], Y[:200])],
+        eval_group=[[20] * 10],
+        callbacks=[stop],
+    )
+    rounds = len(made.evals_result_["valid_0"]["ndcg@1"])
+    assert rounds < 400
+    assert made.best_iteration_ == int(np.argmax(made.evals_result_["valid_0"]["ndcg@1"])) + 1

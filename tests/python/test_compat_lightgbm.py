@@ -21,6 +21,8 @@ from rustrank.compat.lightgbm.parameters import ALIASES, KNOWN
 if TYPE_CHECKING:
     from pathlib import Path
 
+#: Of LightGBM itself, whose examples still use it.
+pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
 OURS = "rustrank.compat.lightgbm"
 LIBRARIES = [OURS, *(["lightgbm"] if util.find_spec("lightgbm") else [])]
 ALL = rr.datasets.make_polynomial(num_queries=100, docs_per_query=20, seed=0)

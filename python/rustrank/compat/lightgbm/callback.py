@@ -133,6 +133,11 @@ class _EarlyStopping:
             if env.iteration == env.end_iteration - 1:
                 self._stop(at, "Did not meet early stopping")
 
+    def end(self, env: CallbackEnv) -> None:
+        """Choose the best iteration of a training that ended because nothing could be split."""
+        if self.is_on and self.best:
+            self(env._replace(end_iteration=env.iteration + 1))
+
     def _start(self, env: CallbackEnv) -> None:
         self.best = []
         if not env.evaluation_result_list:

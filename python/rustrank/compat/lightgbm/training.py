@@ -128,43 +128,43 @@ class _Training:
         self, sets: Mapping[str, Dataset], feval: Any, callbacks: tuple[list[Any], list[Any]]
     ) -> Booster:
         """Train to the end, or until a call-back ends it."""
-        functions = _functions(feval)
-        gain = self.made.other["gain"]
-        watched = [
-            Watched(
-                name,
-                one.rows,
-                one.rows.for_metrics(self.binned, self.made.dataset),
-                gain,
-                [_custom(function, one) for function in functions],
-            )
-            for name, one in sets.items()
-        ]
+        watched = self._watched(sets, _functions(feval))
         train_name = next((name for name, one in sets.items() if one is self.train_set), "training")
         before, after = callbacks
 
-        def environment(iteration: int, model: Any) -> CallbackEnv:
-            every = [tuple(one) for one in self.results]
-            return CallbackEnv(model, self.params, iteration, self.begin, self.end, every)
-
         def finish(latest: Round, results: list[Result]) -> bool:
             self.results = results
-            model, iteration = _Latest(latest, train_name, self.params), latest.number - 1
-            try:
-                for one in after:
-                    one(environment(iteration, model))
-                if latest.number < self.end:
-                    for one in before:
-                        one(environment(latest.number, model))
-            except EarlyStopException as stop:
-                self.stop = stop
+            model = _Latest(latest, train_name, self.params)
+            self._call(after, latest.number - 1, model)
+            if self.stop is None and latest.number < self.end:
+                self._call(before, latest.number, model)
             return self.stop is not None
 
-        for one in before:
-            one(environment(self.begin, None))
+        self._call(before, self.begin, None)
         metrics: list[Metric] = self.made.other["metrics"]
         native = train_watched(self.binned, self.made.train, watched, metrics, finish)
+        if self.stop is None and native.num_rounds < self.end:
+            ends = [one.end for one in after if hasattr(one, "end")]
+            self._call(ends, native.num_rounds - 1, self._booster(native, train_name))
         return self._booster(native, train_name)
+
+    def _watched(self, sets: Mapping[str, Dataset], functions: list[Any]) -> list[Watched]:
+        gain, options = self.made.other["gain"], self.made.dataset
+        watched = []
+        for name, one in sets.items():
+            binned = one.rows.for_metrics(self.binned, options)
+            customs = [_custom(function, one) for function in functions]
+            watched.append(Watched(name, one.rows, binned, gain, customs))
+        return watched
+
+    def _call(self, callbacks: list[Any], iteration: int, model: Any) -> None:
+        """Call call-backs, of which one may end training."""
+        every = [tuple(one) for one in self.results]
+        try:
+            for one in callbacks:
+                one(CallbackEnv(model, self.params, iteration, self.begin, self.end, every))
+        except EarlyStopException as stop:
+            self.stop = stop
 
     def _booster(self, native: Native, train_name: str) -> Booster:
         booster = Booster.of(native, self.params)
