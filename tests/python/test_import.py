@@ -41,6 +41,7 @@ def test_a_name_brings_what_it_needs_and_nothing_optional() -> None:
     found = imported(every)
     assert not {name.partition(".")[0] for name in found} & set(OPTIONAL)
     assert "rustrank.training.train" in found
+    assert not any(name.startswith("rustrank.compat") for name in found)
     judging = imported("from rustrank import evaluate")
     assert not judging & {
         "rustrank.training.train",
@@ -62,6 +63,20 @@ rr.LambdaMART(n_estimators=2).fit(docs.X, docs.y, qid=docs.qid).predict(docs.X)
     needed = metadata.requires("rustrank") or []
     always = {one.partition(">")[0] for one in needed if "extra ==" not in one}
     assert always == {"argcomplete", "numpy", "tqdm"}
+
+
+def test_names_of_other_libraries_need_neither_these_nor_anything_optional() -> None:
+    code = """
+import rustrank as rr
+docs = rr.datasets.make_polynomial(20, 10, seed=1)
+import rustrank.compat.lightgbm as lgb
+import rustrank.compat.xgboost as xgb
+lgb.LGBMRanker(n_estimators=2).fit(docs.X, docs.y, group=docs.group).predict(docs.X)
+xgb.XGBRanker(n_estimators=2).fit(docs.X, docs.y, qid=docs.qid).predict(docs.X)
+"""
+    without = (*(name for name in OPTIONAL if name != "tqdm"), "lightgbm", "xgboost")
+    found = imported(code, without=without)
+    assert "rustrank.compat.xgboost.sklearn" in found
 
 
 def test_names_are_where_type_checkers_see_them() -> None:
