@@ -94,6 +94,7 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
     (lambda: ranker(extra_trees=True), "random_strength of rr.train"),
     (lambda: ranker(device="gpu"), "device: got 'gpu', expected 'cpu'; rustrank trains on the CPU"),
     (lambda: ranker(max_bin=1023), "max_bin: got 1023, expected 2 to 255"),
+    (lambda: ranker(zero_as_missing=True), "replace 0 by NaN in the data"),
     (lambda: ranker(metric="auc"), "metric: got 'auc', expected 'ndcg' or 'map'"),
     (lambda: fitted(group=None), "group: got None, expected the rows of each query"),
     (lambda: fitted(group=[300, 200]), "group"),

@@ -113,6 +113,7 @@ _FIXED = {
     "tree_learner": Fixed(("serial",), _ONE_MACHINE),
     "use_missing": Fixed((True,), "replace NaN in the data to treat it as a number"),
     "use_quantized_grad": Fixed((False,), "gradients are always quantised, to 32 bits and more"),
+    "zero_as_missing": Fixed((False,), "replace 0 by NaN in the data, in prediction too"),
     "cat_l2": Fixed((10,), "rr.train(category_smooth=) is what there is: cat_smooth"),
     "min_data_per_group": Fixed((100,), "rr.train(min_category_docs=) is the nearest"),
 }
@@ -134,7 +135,7 @@ _TRANSLATED = (
     *("lambdarank_truncation_level", "lambdarank_norm", "label_gain", "monotone_constraints"),
     *("interaction_constraints", "feature_contri", "cat_smooth", "max_cat_threshold"),
     *("max_cat_to_onehot", "num_threads", "max_bin", "bin_construct_sample_cnt"),
-    *("zero_as_missing", "categorical_feature", "metric", "eval_at", "first_metric_only"),
+    *("categorical_feature", "metric", "eval_at", "first_metric_only"),
     *("early_stopping_round", "early_stopping_min_delta", "is_provide_training_metric"),
 )
 KNOWN = (*_TRANSLATED, *_SEEDS, *_ACCEPTED, *_FIXED)
@@ -283,8 +284,6 @@ def _constraints(given: Given, train: dict[str, Any]) -> None:
 def _data(given: Given, made: Translation) -> None:
     made.dataset["max_bins"] = bins_of(given, "max_bin", 255)
     made.dataset["sample_rows"] = given.count("bin_construct_sample_cnt", 200_000, 1)
-    if given.flag("zero_as_missing", False):
-        made.dataset["missing"] = 0.0
     made.other["categorical_feature"] = given.take("categorical_feature")
     threads = threads_of(given.name("num_threads"), given.take("num_threads"))
     made.dataset["num_threads"] = made.train["num_threads"] = threads
