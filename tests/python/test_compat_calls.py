@@ -15,6 +15,7 @@ import rustrank.compat.xgboost as xgb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 ALL = rr.datasets.make_polynomial(num_queries=30, docs_per_query=20, seed=0)
 X, Y, QID = ALL.X[:, :6], ALL.y, ALL.qid
@@ -245,3 +246,16 @@ def test_training_that_cannot_split_has_a_best_iteration() -> None:
     rounds = len(made.evals_result_["valid_0"]["ndcg@1"])
     assert rounds < 400
     assert made.best_iteration_ == int(np.argmax(made.evals_result_["valid_0"]["ndcg@1"])) + 1
+
+
+def test_files_are_read_by_the_library(tmp_path: Path) -> None:
+    theirs = pytest.importorskip("lightgbm")
+    made = trained()
+    made.save_model(tmp_path / "model.txt")
+    found = theirs.Booster(model_file=tmp_path / "model.txt").predict(X.astype(np.float64))
+    assert np.allclose(found, made.predict(X), atol=1e-12)
+    theirs = pytest.importorskip("xgboost")
+    tree = native()
+    tree.save_model(tmp_path / "model.json")
+    found = theirs.Booster(model_file=tmp_path / "model.json").predict(theirs.DMatrix(X))
+    assert np.allclose(found, tree.predict(xgb.DMatrix(X)), atol=1e-5)
