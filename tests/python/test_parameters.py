@@ -49,6 +49,8 @@ def test_train_says_what_the_schema_says() -> None:
     for name, one in known.items():
         assert signature[name].default == one.default, name
         assert re.search(rf"^{name} : ", said, re.MULTILINE), f"{name} is not documented"
+    names = re.findall(r"^(\w+) : ", said, re.MULTILINE)
+    assert sorted(names) == sorted({"dataset", *known}), "each parameter once"
 
 
 def test_a_method_says_what_the_schema_says() -> None:

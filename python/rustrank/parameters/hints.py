@@ -167,6 +167,13 @@ _LOSSES = {
 }
 
 
+#: What differs besides the name.
+_SCALED = dict.fromkeys(
+    ("min_gain_to_split", "min_split_gain"),
+    ", and is half of LightGBM's value, whose reductions have no factor 1/2",
+)
+
+
 def hint(name: str, known: Sequence[str]) -> str:
     """Return what may be meant by a parameter that there is not."""
     return _meant(name, known) or _nearest(name, known)
@@ -176,7 +183,7 @@ def _meant(name: str, known: Sequence[str]) -> str:
     """Return what a name of another library is here; nothing if it is of none."""
     ours = next((one for one in _HERE.get(name, ()) if one in known), None)
     if ours is not None:
-        return f"here it is called {ours}"
+        return f"here it is called {ours}{_SCALED.get(name, '')}"
     # Only estimators have this name.
     is_estimator = "random_state" in known
     if is_estimator and name in _OF_FIT:

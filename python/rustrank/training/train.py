@@ -43,56 +43,6 @@ def train(
     dataset : Dataset, or shards for ``workers``
         The training set. Training starts from its base scores if it has some. With ``workers``, what
         `shard` has made: `Shards`, or the path of their folder.
-    objective : str | Callable[..., Any], default "lambdamart"
-        The loss: ``lambdamart`` (pairs weighted by what their exchange changes a metric by),
-        ``ranknet`` (all pairs alike), ``xendcg``, ``regression``, ``logistic``,
-        ``balanced_logistic``, ``err_logistic`` (a doc is relevant with the probability that ERR
-        sees in its label), ``mcrank`` or ``mcrank_ordinal`` (labels are classes, each with trees of
-        its own; the score is the gain that their probabilities let expect). Or a function
-        ``(scores, labels, rows) -> (grad, hess)`` that sees one query at a time; ``rows`` are the
-        numbers of its rows in the training data.
-    objective_metric : str, optional
-        For ``lambdamart``: the metric whose changes weigh pairs; by default the first ``metric``,
-        at all ranks.
-    pairs_to : int or None, default 30
-        Pairs count if one of their docs has at most this rank; None for all. Within: from 1.
-    sigma : float, default 1.0
-        The steepness of the sigmoid. Within: from 1e-06 to 1000000.
-    pair_normaliser : {"auto", "none", "score_gap"}, default "auto"
-        Whether a pair's gradient is divided by ``gap_offset`` plus the distance of its scores; by
-        default it is for ``lambdamart``.
-    gap_offset : float, default 0.3
-        The smaller, the more training is about pairs of nearly equal scores: good on clean labels,
-        bad on noisy ones. LightGBM's is 0.01. Within: from 1e-06 to 1000000.
-    query_normaliser : {"none", "log_sum"}, default "none"
-        Whether the gradients of a query are scaled by the logarithm of their sum.
-    noise_scale : float, optional
-        Gradients are averaged over ``noise_copies`` orders by scores with noise of that scale; 0
-        for no noise. By default 1 for ``lambdamart``, and 0 for the others. Within: from 0 to
-        1000000.
-    noise_copies : int, default 1
-        Over how many orders with noise gradients are averaged. Within: from 1 to 64.
-    augment : tuple[float, int] | str, optional
-        Each query counts again, ``copies`` times, each time as a query of a random ``fraction`` of
-        its docs, which is ranked alone: for ``lambdamart``, ``ranknet`` and ``xendcg``, which then
-        lean less on what happens to lie between two docs. ``(0.7, 5)`` and ``(0.5, 10)`` won the
-        Yahoo! challenge of 2010. No data are copied; a text such as ``"0.7x5"`` will do, too.
-    tied_pairs : {"expected", "drawn"}, default "expected"
-        Docs with equal scores: the expectation over their orders, or one order drawn anew in each
-        round.
-    preferences : Any, optional
-        For ``ranknet``, instead of labels: an array with a row for each pair, the row of a better
-        and of a worse doc of one query, the probability that it is better (1 by default) and the
-        weight of the pair (1). Pairs may contradict each other.
-    gain : Any, default "exp2"
-        What a label is worth, as for ``rustrank.evaluate``, in the objective and the metrics alike;
-        also what McRank expects: ``exp2``, ``linear`` or a table of gains.
-    relevant_from : float, optional
-        The smallest relevant label, as for ``rustrank.evaluate``; 1 by default. With it, logistic
-        losses tell relevant docs by it; without, labels are probabilities to them.
-    max_label : float, optional
-        The top of the scale of labels, as for ``rustrank.evaluate``: what ERR's probabilities are
-        relative to. By default the largest label.
     num_trees : int, default 100
         The most trees to add; of ``mcrank``, to each class. Within: from 1 to 1048576.
     learning_rate : float, default 0.1
