@@ -85,8 +85,8 @@ init_score                    Dataset:base_score fit:base_score    base_score   
 weight                        Dataset:row_weight fit:sample_weight row_weight            Dataset:row_weight
 sample_weight                 Dataset:row_weight fit:sample_weight row_weight            Dataset:row_weight
 group                         Dataset:group     fit:group          =                     Dataset:group
-qid                           Dataset:qid       fit:qid            =                     Dataset:qid
-label                         Dataset:y         fit:y              y                     Dataset:y
+qid                           Dataset:qid       fit:qid            =                     =
+label                         Dataset:y         fit:y              y                     =
 valid_sets                    valid             fit:eval_set       -                     valid
 eval_set                      valid             fit:eval_set       -                     valid
 params                        '**params'        '**params'         -                     config

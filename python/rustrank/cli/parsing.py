@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 #: The help about files, which several commands share.
 FILES = """\
 files:
-  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`; plain or gzip
+  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet or
+           *.csv, whose columns --label and --qid are named and whose other columns are features
   SCORES   one number a line, for the lines of DATA in their order
+  MODEL    a model file, of ours or of another library, which scores DATA
   QRELS    TREC judgements, `qid iteration docno label`
   RUN      a TREC run, `qid Q0 docno rank score tag`
   A - stands for standard input.
@@ -52,6 +54,14 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--resamples": _takes("N", int, 10_000, "random replicates (10000)"),
     "--seed": _takes("N", int, 0, "seed of the replicates (0)"),
     "--max-features": _takes("N", int, 1 << 20, f"believe no feature above N ({1 << 20})"),
+    "--label": _takes("NAME", str, "label", "column of labels, of Parquet and CSV (label)"),
+    "--qid": _takes("NAME", str, "qid", "column of query ids, of Parquet and CSV (qid)"),
+    "--more-data": {
+        "metavar": "DATA",
+        "action": "append",
+        "default": None,
+        "help": "another file whose docs follow those of DATA; may be repeated",
+    },
     "--zero-based": {"action": "store_true", "help": "the first feature of text is 0"},
     "--threads": _takes("N", int, None, "threads to use (all cores)"),
     "--json": {"action": "store_true", "help": "print JSON"},
@@ -65,6 +75,7 @@ _SHARED: dict[str, dict[str, Any]] = {
 JUDGING = ("gain", "ties", "empty", "relevant_from", "max_label")
 DRAWING = ("level", "resamples", "seed")
 READING = ("zero_based", "max_features")
+COLUMNS = ("label", "qid")
 #: The names that completion offers as values of options; others may be valid, too. Of metrics those
 #: without a parameter, which shells would have to quote.
 OFFERED: dict[str, Sequence[str]] = {
@@ -233,6 +244,7 @@ def listed(given: str | Iterable[str]) -> list[str]:
 def add_metric_options(parser: Parser) -> None:
     """Add the options of `evaluate` and `compare`."""
     parser.add("--qrels", "QRELS", "TREC judgements; the other files are TREC runs")
+    parser.share("more_data", *COLUMNS, *READING)
     parser.add_metrics("metrics to compute; may be repeated (ndcg@10)")
     parser.share(*JUDGING)
     parser.flag("--single-precision", "with --qrels: round scores (trec_eval)")

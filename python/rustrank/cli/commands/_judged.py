@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import warnings
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rustrank import _rustrank
 from rustrank.cli.parsing import DRAWING, JUDGING, listed, passed
+from rustrank.cli.reading import has_scores, labels_of, read_docs, read_ranker
 from rustrank.cli.streams import path_of
-from rustrank.errors import DataError, ParamError
+from rustrank.errors import ParamError
 from rustrank.formatting import count
 from rustrank.metrics.evaluation import Drawing, Judging, judge
 
 if TYPE_CHECKING:
     import argparse
-
-    from numpy.typing import NDArray
 
     from rustrank.metrics.evaluation import Evaluation
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 def evaluations(
     options: argparse.Namespace, wanted: str, is_good: bool
 ) -> tuple[list[Evaluation], Drawing]:
-    """Evaluate TREC runs, or files of scores after a data file.
+    """Evaluate TREC runs, or files of scores and models after a data file.
 
     Options are checked before a large file is read; ``is_good`` says whether the number of files is right.
     """
@@ -47,22 +46,14 @@ def evaluations(
             results[run] = _evaluated_run(run, options, judging)
     else:
         data, *files = files
-        labels, sizes, ids = _rustrank.read_labels(path_of(data), options.threads)
+        has_models = any(not has_scores(file) for file in files)
+        docs = read_docs([data, *(options.more_data or ())], options, values=has_models)
+        labels, queries = labels_of(docs, options), (docs.queries, docs.query_ids)
         for path in dict.fromkeys(files):
-            scores = _rustrank.read_scores(path_of(path), options.threads)
-            require_length(path, scores, labels, data)
-            results[path] = judge(scores, labels, (sizes, np.array(ids)), judging, None)
+            scores = read_ranker(path, docs, options)
+            with docs.lines_in_errors():
+                results[path] = judge(scores, labels, queries, judging, None)
     return [results[path] for path in files], drawing
-
-
-def require_length(path: str, scores: NDArray[Any], labels: NDArray[Any], data: str) -> None:
-    """Raise `DataError` for a file of scores that does not have one for each document."""
-    if len(scores) != len(labels):
-        message = (
-            f"{path} has the wrong length: got {len(scores)} scores, expected {len(labels)}, "
-            f"one for each doc of {data}"
-        )
-        raise DataError(message, code="length", path=path)
 
 
 def _evaluated_run(run: str, options: argparse.Namespace, judging: Judging) -> Evaluation:

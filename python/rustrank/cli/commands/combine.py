@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
-from rustrank.cli.parsing import JUDGING, READING, passed, reading_of
+from rustrank.cli.parsing import COLUMNS, JUDGING, READING, passed
+from rustrank.cli.reading import labels_of, lines_in_errors, read_docs
 from rustrank.cli.streams import PIPE, path_of, print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rustrank.cli.parsing import Parser
+    from rustrank.cli.reading import Docs
     from rustrank.combining.combiner import Combiner
 
 _EPILOG = """\
 files:
-  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`; plain or gzip
+  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or *.parquet, *.csv
   SCORES   one number a line, for the lines of DATA in their order
   MODEL    with --models: a model file, of ours or of another library
   A - stands for standard input.
@@ -70,7 +72,7 @@ def register(parser: Parser) -> None:
     add("--save", "MODEL", "with --models: save all as one model")
     add("--scores", "FILE", "write the combined score of each line of DATA")
     add("--plot", "FILE", "draw the metric (png, svg, pdf); needs matplotlib")
-    parser.share(*JUDGING, *READING, "threads", "json")
+    parser.share(*JUDGING, *COLUMNS, *READING, "threads", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -95,33 +97,37 @@ def _combined(options: argparse.Namespace) -> Combiner:
         if options.models and files:
             message = f"--valid: got {len(files) + 1} files, expected DATA: models score it"
             raise ParamError(message, code="valid")
-        # Thresholds of models differ, so each set is binned for all of them by itself.
         valid = given(data, options.files if options.models else files, options)
         # By their order: files of other docs have other names.
         valid["rankers"] = list(valid["rankers"].values())
-    combiner.fit(**fitted, valid=valid)
+    with lines_in_errors([options.data]):
+        combiner.fit(**fitted, valid=valid)
     _write(combiner, fitted, options)
     return combiner
 
 
 def _scores(data: str, files: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
-    labels, sizes, _ = _rustrank.read_labels(path_of(data), options.threads)
+    docs = read_docs([data], options, values=False)
     rankers = [_rustrank.read_scores(path_of(name), options.threads) for name in files]
-    return {"rankers": _named(files, rankers), "y": labels, "group": sizes}
+    return _fitted(docs, files, rankers, options)
 
 
 def _models(data: str, files: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
-    """Score the data with each model, binned between that model's own thresholds."""
-    from rustrank.data.dataset import Dataset
+    """Score the values of the data with each model, which may be of any kind."""
     from rustrank.model.booster import Booster
 
-    rankers, reading = [], reading_of(options)
-    for name in files:
-        booster = Booster.load(name)
-        dataset = Dataset.from_letor(path_of(data), like=booster, progress=None, **reading)
-        rankers.append(booster.score(dataset, num_threads=options.threads))
-    labels, sizes, _ = _rustrank.read_labels(path_of(data), options.threads)
-    return {"rankers": _named(files, rankers), "y": labels, "group": sizes}
+    docs = read_docs([data], options, values=True)
+    rankers = [docs.score(Booster.load(name), options.threads) for name in files]
+    return _fitted(docs, files, rankers, options)
+
+
+def _fitted(
+    docs: Docs, files: Sequence[str], rankers: Sequence[Any], options: argparse.Namespace
+) -> dict[str, Any]:
+    """Return the arguments of `Combiner.fit`."""
+    queries = docs.queries
+    known = {"qid": queries[0]} if isinstance(queries, tuple) else {"group": queries}
+    return {"rankers": _named(files, rankers), "y": labels_of(docs, options), **known}
 
 
 def _named(files: Sequence[str], rankers: Sequence[Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ randomisation test. With --qrels, queries for which a run has nothing count as t
 examples:
   rustrank compare test.txt bm25.txt mine.txt --metric ndcg@10,map
   rustrank compare test.txt bm25.txt mine.txt --per-query > differences.tsv
+  rustrank compare test.txt bm25.txt web.rrk
   rustrank compare --qrels qrels.txt bm25.run mine.run --json
 """
 
@@ -30,9 +31,9 @@ examples:
 def register(parser: Parser) -> None:
     """Add the arguments."""
     usage = "[options] {DATA A B | --qrels QRELS A B}"
-    parser.define(_run, usage, _EPILOG, reads=("files", "qrels"))
+    parser.define(_run, usage, _EPILOG, reads=("files", "qrels", "more_data"))
     add, flag = parser.add, parser.flag
-    add("files", "FILE", "DATA A B, or A B (runs)", nargs="+")
+    add("files", "FILE", "DATA A B (SCORES or MODEL files), or A B (runs)", nargs="+")
     add_metric_options(parser)
     flag("--per-query", "print a line for each metric and query (TSV)")
 

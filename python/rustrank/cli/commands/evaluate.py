@@ -22,6 +22,8 @@ _EPILOG = f"""\
 examples:
   rustrank evaluate test.txt scores.txt --metric ndcg@10,err@20,map
   rustrank evaluate test.txt bm25.txt mine.txt --per-query > values.tsv
+  rustrank evaluate test.txt web.rrk bm25.txt
+  rustrank evaluate test.parquet web.rrk --label grade --qid query
   rustrank score web.rrk test.txt | rustrank evaluate test.txt - --json
   rustrank evaluate --qrels qrels.txt bm25.run --metric ndcg@10
   as trec_eval does it: --gain linear --ties rows --empty zero --single-precision
@@ -30,10 +32,10 @@ examples:
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    usage = "[options] {DATA SCORES... | --qrels QRELS RUN...}"
-    parser.define(_run, usage, _EPILOG, reads=("files", "qrels"))
+    usage = "[options] {DATA {SCORES | MODEL}... | --qrels QRELS RUN...}"
+    parser.define(_run, usage, _EPILOG, reads=("files", "qrels", "more_data"))
     add, flag = parser.add, parser.flag
-    add("files", "FILE", "DATA SCORES..., or RUN...", nargs="+")
+    add("files", "FILE", "DATA, and SCORES or MODEL files; or RUN...", nargs="+")
     add_metric_options(parser)
     flag("--per-query", "print a line a query (TSV)")
     flag(

@@ -206,12 +206,19 @@ def _facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
         "query_ranks": booster.query_ranks,
         "intercept": booster._core.intercept,
         "classes": None if booster.classes is None else booster.classes.tolist(),
+        "objective": _objective(booster),
         "params": booster.params,
         "features": [
             {"name": names[at], "reduction": float(reduction[at]), "splits": int(splits[at])}
             for at in order.tolist()
         ],
     }
+
+
+def _objective(booster: Booster) -> str | None:
+    """Return the objective that trained a model; trees on the papers' LambdaRank are LambdaMART."""
+    objective = booster.params.get("objective")
+    return "lambdamart" if booster.num_trees and objective == "lambdarank" else objective
 
 
 def _model_text(path: str, facts: dict[str, Any], with_features: bool) -> str:
@@ -238,7 +245,8 @@ def _model_facts(facts: dict[str, Any]) -> str:
         )
     if facts["classes"] is not None:
         facts_shown.append(("classes", ", ".join(f"{label:g}" for label in facts["classes"])))
-    facts_shown += [(name, facts["params"][name]) for name in _TELLING if name in facts["params"]]
+    told = {**facts["params"], "objective": facts["objective"]}
+    facts_shown += [(name, told[name]) for name in _TELLING if told.get(name) is not None]
     return text_table(facts_shown[0], facts_shown[1:], left=2)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank.cli.parsing import DRAWING, JUDGING, METRICS, READING, listed, passed, reading_of
+from rustrank.cli.reading import has_scores, require_length
 from rustrank.cli.streams import PIPE, path_of, print_result
 from rustrank.errors import ParamError
 from rustrank.inputs.scalars import choice
@@ -33,8 +34,6 @@ examples:
   rustrank report test.txt bm25=bm25.txt mine=model.rrk
   rustrank report test.txt a.rrk b.rrk lightgbm.txt --out page.html --title "Spring release" --examples 2
 """
-#: What a number may begin with; files of models begin otherwise, or are packed.
-_MOST = 4096
 
 
 def register(parser: Parser) -> None:
@@ -107,32 +106,16 @@ def _named(given: Sequence[str]) -> dict[str, str]:
     return named
 
 
-def _is_scores(file: str) -> bool:
-    if file == PIPE:
-        return True
-    with Path(file).open("rb") as opened:
-        start = opened.read(_MOST)
-    if start.startswith(b"\x1f\x8b"):
-        return True
-    words = start.split(maxsplit=1)
-    try:
-        float(words[0] if words else b"0")
-    except ValueError:
-        return False
-    return True
-
-
 def _docs(files: Mapping[str, str], options: argparse.Namespace) -> dict[str, Any]:
     """Read the rankers, which are models or scores, and the data, with features if models need them."""
     import numpy as np
 
-    from rustrank.cli.commands._judged import require_length
     from rustrank.data.dataset_building import LetorOptions
     from rustrank.model.booster import Booster
 
     rankers: dict[str, Any] = {
         name: _rustrank.read_scores(path_of(file), options.threads)
-        if _is_scores(file)
+        if has_scores(file)
         else Booster.load(file)
         for name, file in files.items()
     }
@@ -146,5 +129,5 @@ def _docs(files: Mapping[str, str], options: argparse.Namespace) -> dict[str, An
         labels, sizes, ids = _rustrank.read_labels(path, options.threads)
     for name, one in rankers.items():
         if not isinstance(one, Booster):
-            require_length(files[name], one, labels, options.data)
+            require_length(files[name], one, len(labels), options.data)
     return {"rankers": rankers, "y": labels, "X": X, "qid": np.repeat(np.array(ids), sizes)}

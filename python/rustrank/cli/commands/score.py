@@ -3,41 +3,71 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.parsing import READING, reading_of
-from rustrank.cli.streams import path_of
+from rustrank.cli.parsing import COLUMNS, READING, reading_of
+from rustrank.cli.reading import is_table, read_docs
+from rustrank.cli.streams import PIPE, path_of
+from rustrank.errors import RustrankError
 
 if TYPE_CHECKING:
     import argparse
 
     from rustrank.cli.parsing import Parser
+    from rustrank.model.booster import Booster
 
 _EPILOG = """\
 Prints one score a line, for the lines of DATA in their order. MODEL may be a file of LightGBM, XGBoost
-or CatBoost too. A - stands for standard input.
+or CatBoost too. DATA may be Parquet or CSV (*.parquet, *.csv), with a column of query ids. A - stands for
+standard input.
 
 examples:
   rustrank score web.rrk test.txt.gz > scores.txt
+  rustrank score web.rrk monday.txt tuesday.txt --out scores.txt
+  rustrank score web.rrk test.parquet --qid query --label grade --out scores.txt
   zcat test.txt.gz | rustrank score web.rrk - | head -n 3
 """
 
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    usage = "[options] MODEL DATA"
-    parser.define(_run, usage, _EPILOG, reads=("model", "data"), has_config=False)
+    usage = "[options] MODEL DATA..."
+    reads, writes = ("model", "data"), ("out",)
+    parser.define(_run, usage, _EPILOG, reads=reads, writes=writes, has_config=False)
     parser.add("model", "MODEL", "a model file")
-    parser.add("data", "DATA", "LETOR or SVMlight text, plain or gzip")
-    parser.share(*READING, "threads")
+    parser.add("data", "DATA", "LETOR or SVMlight text, plain or gzip; Parquet or CSV", nargs="+")
+    parser.add("--out", "FILE", "where to write the scores (standard output)", default=PIPE)
+    parser.share(*COLUMNS, *READING, "threads")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rustrank.data.dataset import Dataset
     from rustrank.model.booster import Booster
 
     booster = Booster.load(path_of(options.model))
-    dataset = Dataset.from_letor(path_of(options.data), like=booster, **reading_of(options))
-    scores = booster.score(dataset, num_threads=options.threads)
-    sys.stdout.writelines(f"{score!r}\n" for score in scores.tolist())
+    scores = _scores(booster, options)
+    lines = (f"{score!r}\n" for score in scores.tolist())
+    if options.out == PIPE:
+        sys.stdout.writelines(lines)
+    else:
+        Path(options.out).write_text("".join(lines), encoding="ascii")
     return 0
+
+
+def _scores(booster: Booster, options: argparse.Namespace) -> Any:
+    """Return the scores of text by its bins, which take less memory, or of values, as any model can."""
+    from rustrank.data.dataset import Dataset
+
+    if len(options.data) > 1 or is_table(options.data[0]) or not _has_bins(booster):
+        return read_docs(options.data, options, values=True).score(booster, options.threads)
+    path = path_of(options.data[0])
+    dataset = Dataset.from_letor(path, like=booster, **reading_of(options))
+    return booster.score(dataset, num_threads=options.threads)
+
+
+def _has_bins(booster: Booster) -> bool:
+    try:
+        booster._core.binning()
+    except RustrankError:
+        return False
+    return True

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.parsing import OFFERED, READING, listed, offer, passed, reading_of
+from rustrank.cli.parsing import COLUMNS, OFFERED, READING, listed, offer, passed, reading_of
+from rustrank.cli.reading import is_table, labels_of, lines_in_errors, read_docs
 from rustrank.cli.streams import path_of, print_result, save_model
 from rustrank.errors import ParamError
 from rustrank.formatting import number, text_table
+from rustrank.inputs.queries import query_codes
 from rustrank.inputs.scalars import gain_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from rustrank.cli.parsing import Parser
+    from rustrank.data.dataset import Dataset
     from rustrank.model.booster import Booster
     from rustrank.parameters.schema import Parameter
 
@@ -28,6 +32,8 @@ examples:
   rustrank train train.txt.gz web.rrk --valid vali.txt.gz --num-trees 500 --early-stopping 50
   rustrank train train.txt err.rrk --metric err@20,ndcg@10 --num-leaves 63 --learning-rate 0.05
   rustrank train train.txt web.rrk --config train.toml --seed 7
+  rustrank train train.parquet web.rrk --label grade --qid query --valid vali.parquet
+  rustrank train monday.txt web.rrk --more-data tuesday.txt
   rustrank train train.txt web.rrk --checkpoint web.part --resume
   rustrank train train.txt web.rrk --monotone '{"f3": 1, "f7": -1}' --num-trees 20
   rustrank train shards web.rrk --workers 4 --checkpoint web.part --max-restarts 3
@@ -48,16 +54,16 @@ _KINDS = {"early_stopping": "int"}
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    reads, writes = ("data", "valid"), ("model", "checkpoint")
+    reads, writes = ("data", "valid", "more_data"), ("model", "checkpoint")
     usage = "[options] DATA MODEL"
     parser.define(_run, usage, _EPILOG, reads=reads, models=("base",), writes=writes)
     add, flag = parser.add, parser.flag
-    add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip")
+    add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip; Parquet or CSV")
     add("model", "MODEL", "where to save the model")
     add("--valid", "DATA", "a validation set; may be repeated", action="append")
     flag("--query-ranks", "rank values within queries, as features of their own")
     flag("--resume", "go on from --checkpoint, if that file exists")
-    parser.share(*READING, "progress", "threads", "json")
+    parser.share("more_data", *COLUMNS, *READING, "progress", "threads", "json")
     group = parser.add_argument_group("parameters of rustrank.train")
     for one in _parameters():
         shown = "none" if one.default is None else str(one.default)
@@ -83,7 +89,8 @@ def _run(options: argparse.Namespace) -> int:
     launched = mpi.launched_world_size() is not None
     of_data = _shards if given.get("workers") is not None or launched else _datasets
     data, valid = of_data(options, given.get("base"))
-    booster = train(data, valid=valid, **passed(options, "progress", "resume"), **given)
+    with lines_in_errors([options.data, *(options.more_data or ())]):
+        booster = train(data, valid=valid, **passed(options, "progress", "resume"), **given)
     if launched and mpi.world().rank > 0:
         return 0
     save_model(booster, options.model)
@@ -103,11 +110,23 @@ def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, A
     from rustrank.data.dataset_building import BaseIfNeeded
 
     how = {**reading_of(options), "progress": None if options.progress else False}
-    path = path_of(options.data)
+    files, valid = [options.data, *(options.more_data or ())], options.valid or ()
+    if any(map(is_table, (*files, *valid))):
+        dataset = _dataset(files, options, base=base, query_ranks=options.query_ranks)
+        return dataset, {name: _dataset([name], options, like=dataset) for name in valid}
+    paths: Any = [path_of(name) for name in files] if len(files) > 1 else path_of(options.data)
     scorer: Any = None if base is None else BaseIfNeeded(base)
-    dataset = Dataset.from_letor(path, base=scorer, query_ranks=options.query_ranks, **how)
-    files = options.valid or ()
-    return dataset, {name: Dataset.from_letor(path_of(name), like=dataset, **how) for name in files}
+    dataset = Dataset.from_letor(paths, base=scorer, query_ranks=options.query_ranks, **how)
+    return dataset, {name: Dataset.from_letor(path_of(name), like=dataset, **how) for name in valid}
+
+
+def _dataset(files: Sequence[str], options: argparse.Namespace, **more: Any) -> Dataset:
+    """Read tables."""
+    from rustrank.data.dataset import Dataset
+
+    docs = read_docs(files, options, values=True)
+    qid = docs.query_ids[query_codes(docs.queries)]
+    return Dataset(docs.X, labels_of(docs, options), qid=qid, num_threads=options.threads, **more)
 
 
 def _shards(options: argparse.Namespace, _: Booster | None) -> tuple[Any, Any]:
