@@ -128,6 +128,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 made = rr.train(data, num_trees=trees, num_leaves=4)
                 made.save(folder / f"{model}.rrk")
             made.export("lightgbm", folder / "lightgbm.txt")
+    for seed, name in enumerate(("monday", "tuesday")):
+        docs = rr.datasets.make_polynomial(24, 12, seed=seed, first_query=1000 * seed)
+        docs.to_letor(folder / f"{name}.txt")
+    pd = pytest.importorskip("pandas")
+    for name in ("train", "vali", "test"):
+        docs = rr.datasets.read_letor(folder / f"{name}.txt")
+        table = pd.DataFrame(docs.X, columns=list(docs.feature_names))
+        table.assign(grade=docs.y, query=docs.qid).to_parquet(folder / f"{name}.parquet")
     rng = np.random.default_rng(1)
     for name in ("a", "b", "c", "bm25", "mine", "scores", "ta", "tb", "tc"):
         # All sets have as many docs.
@@ -272,7 +280,7 @@ def test_inspect_tells_what_a_model_is(folder: Path, capsys: pytest.CaptureFixtu
     assert main(["inspect", str(path)]) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"{path}: 2 trees, 50 features, ")
-    assert "objective         lambdarank" in text
+    assert "objective         lambdamart" in text
     booster = rr.Booster.load(path)
     best = int(np.argmax(booster.feature_importance("reduction")))
     assert main(["inspect", str(path), "--features"]) == 0

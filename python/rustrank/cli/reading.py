@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rustrank import _rustrank
 from rustrank.cli.parsing import reading_of
 from rustrank.cli.streams import path_of
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from rustrank.inputs.queries import Queries
@@ -52,6 +51,8 @@ class Docs:
 
     def score(self, booster: Booster, num_threads: int | None) -> NDArray[np.float64]:
         """Return the scores of any model; features that no line of text mentions are 0."""
+        import numpy as np
+
         X = self.X
         if isinstance(X, np.ndarray):
             X = np.pad(X, ((0, 0), (0, max(0, booster.num_raw_features - X.shape[1]))))
@@ -123,6 +124,8 @@ def read_docs(files: Sequence[str], options: argparse.Namespace, *, values: bool
 
 
 def _of_text(files: Sequence[str], options: argparse.Namespace, values: bool) -> Docs:
+    import numpy as np
+
     from rustrank.data.dataset_building import LetorOptions
 
     blocks, labels, sizes, ids = [], [], [], []
@@ -183,6 +186,8 @@ def _of_tables(files: Sequence[str], options: argparse.Namespace) -> Docs:
 
 def labels_of(docs: Docs, options: argparse.Namespace) -> NDArray[Any]:
     """Return the labels; an error if a table has none, or if a query of text is in two files."""
+    import numpy as np
+
     names, times = np.unique(docs.query_ids, return_counts=True)
     if times.max(initial=1) > 1:
         message = (

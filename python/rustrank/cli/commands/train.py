@@ -10,7 +10,6 @@ from rustrank.cli.reading import is_table, labels_of, lines_in_errors, read_docs
 from rustrank.cli.streams import path_of, print_result, save_model
 from rustrank.errors import ParamError
 from rustrank.formatting import number, text_table
-from rustrank.inputs.queries import query_codes
 from rustrank.inputs.scalars import gain_of
 
 if TYPE_CHECKING:
@@ -123,6 +122,7 @@ def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, A
 def _dataset(files: Sequence[str], options: argparse.Namespace, **more: Any) -> Dataset:
     """Read tables."""
     from rustrank.data.dataset import Dataset
+    from rustrank.inputs.queries import query_codes
 
     docs = read_docs(files, options, values=True)
     qid = docs.query_ids[query_codes(docs.queries)]
