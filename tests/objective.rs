@@ -101,9 +101,10 @@ fn of_order(
                 delta /= options.gap_offset + gap.abs();
             }
             let sigma = options.sigma;
-            let rho = 1.0 / (1.0 + (sigma * gap).exp());
+            // Not as 1 - rho, of which few digits are left where rho is near 1.
+            let [rho, other] = [1.0, -1.0].map(|sign| 1.0 / (1.0 + (sign * sigma * gap).exp()));
             let lambda = sigma * delta.abs() * rho;
-            let hess = sigma * sigma * delta.abs() * rho * (1.0 - rho);
+            let hess = sigma * sigma * delta.abs() * rho * other;
             sums[i] = [sums[i][0] - lambda, sums[i][1] + hess];
             sums[j] = [sums[j][0] + lambda, sums[j][1] + hess];
             total += 2.0 * lambda;
