@@ -19,6 +19,7 @@ import pytest
 
 import rustrank as rr
 from rustrank import _rustrank
+from rustrank.data.dataset_building import LetorOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,13 +174,8 @@ def _letor_with_progress(pipe: Path, call: Callable[[int], object]) -> _rustrank
     os.mkfifo(pipe)
     feeder = threading.Thread(target=feed, daemon=True)
     feeder.start()
-    text = SimpleNamespace(
-        max_features=10,
-        zero_based=False,
-        num_threads=None,
-        buffer_bytes=1 << 30,
-        progress=call,
-    )
+    text = LetorOptions(max_features=10, buffer_bytes=1 << 30)
+    text.progress = call
     reading = SimpleNamespace(missing=None, infinite="error", num_threads=None)
     try:
         chosen: tuple[int, int, bool, list[int], dict[int, list[str]]] = (255, 1000, False, [], {})
