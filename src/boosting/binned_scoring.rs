@@ -10,7 +10,7 @@ use crate::Interrupt;
 use crate::binning::Binning;
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::binned::{no_bins, other_bins};
+use crate::model::binned::no_bins;
 use crate::model::{Component, Forest, Model, Part, Set, Tree};
 use crate::tree::BinnedTree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,6 +50,12 @@ pub(super) fn can_score(model: &Model, binning: &Binning) -> bool {
             trees.all(|tree| BinnedTree::new(tree, forest.sets(), binning).is_some())
         })
     })
+}
+
+/// The error of a model that other bins than the data set's would be enough for.
+fn other_bins() -> Error {
+    Error::data("bins", "the model cannot score binned docs: its thresholds are not the dataset's")
+        .hint("score the raw features, or make the dataset with like=, from the model or its training set")
 }
 
 /// Whether training on data sets with these bins and without base scores can go on from a model.

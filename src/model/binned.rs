@@ -43,9 +43,3 @@ pub(crate) fn no_bins() -> Error {
     Error::data("bins", "the model cannot score binned docs: a part of it has no bins, such as trees of another library or a net")
         .hint("score the raw features; to train on from it, make every Dataset with base=, which scores its features while they are there")
 }
-
-/// The error of a model that other bins than the data set's would be enough for.
-pub(crate) fn other_bins() -> Error {
-    Error::data("bins", "the model cannot score binned docs: its thresholds are not the dataset's")
-        .hint("score the raw features, or make the dataset with like=, from the model or its training set")
-}
