@@ -21,7 +21,7 @@ from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError, shown, warn_caller, wrong_kind
 from rustrank.inputs.queries import as_queries, as_query_weight, query_codes
 from rustrank.inputs.scalars import fields_of
-from rustrank.inputs.tables import as_block, as_table, named_columns
+from rustrank.inputs.tables import Table, as_block, as_table, named_columns
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length, library
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from rustrank.data.raw_rows import RawRows
     from rustrank.estimators.ranker import Ranker
-    from rustrank.inputs.tables import Table
 
 #: The column of a frame that is not a feature.
 QID = "qid"
@@ -45,6 +44,9 @@ _MOST_ROWS = 3000
 _HOW = (
     "Pass qid= or group=, or have a column qid in X; in searches and cross-validation of scikit-learn, call "
     "sklearn.set_config(enable_metadata_routing=True) and pass qid= to their fit"
+)
+_HOW_OF_EVAL_SET = (
+    "Pass eval_qid= or eval_group=, or sets of (X, y, qid), or have a column qid in their X"
 )
 #: How many names an error lists.
 _MOST_NAMES = 5
@@ -90,11 +92,11 @@ def queries_within(
 
 def _check_one_query(num_rows: int, without: WithoutQueries, name: str) -> None:
     """Warn that all rows are one query, or raise `DataError` where that is a mistake."""
-    rows = f"all {num_rows:,} rows"
+    rows, how = f"all {num_rows:,} rows", _HOW_OF_EVAL_SET if name == "eval_set" else _HOW
     if without is WithoutQueries.ERROR:
         message = (
             f"{name}: got no queries, expected some, since the ranker was fitted with queries: {rows} "
-            f"as one query would be another metric. {_HOW}"
+            f"as one query would be another metric. {how}"
         )
         raise DataError(message, code="query.missing")
     if without is WithoutQueries.ONE and num_rows > _MOST_ROWS:
@@ -103,11 +105,13 @@ def _check_one_query(num_rows: int, without: WithoutQueries, name: str) -> None:
             "if they really are one query, pass group=[len(X)]"
         )
         raise DataError(message, code="query.missing")
-    warn_caller(f"NO QUERIES ARE GIVEN for {name}: {rows} count as one query. {_HOW}")
+    warn_caller(f"NO QUERIES ARE GIVEN for {name}: {rows} count as one query. {how}")
 
 
 def without_qid(X: Any) -> Any:
     """Return the caller's own table without the column ``qid``, for rankers of any kind."""
+    if isinstance(X, Table):
+        return X.take([at for at, label in enumerate(X.labels or ()) if label != QID])
     if library(X) in ("pandas", "polars"):
         return X[[name for name in X.columns if name != QID]]
     if library(X) == "pyarrow":
