@@ -104,7 +104,7 @@ def two_rankers(train: Docs, others: list[Docs]) -> list[Scores]:
         rr.train(dataset, objective=name, **options)  # type: ignore[arg-type]
         for name in ("lambdamart", "regression")
     ]
-    return [[booster.score(docs.X) for booster in made] for docs in others]
+    return [[booster.predict(docs.X) for booster in made] for docs in others]
 
 
 def features(docs: Docs, used: list[int], scale: NDArray[np.float64]) -> Scores:

@@ -223,12 +223,12 @@ def main(arguments: Sequence[str]) -> int:
     X, y, qid = test
     booster = trained(facts, train, valid)
     booster.save(folder / "web.rrk")
-    learned = facts.timed(f"score {X.shape[0]:,} docs", lambda: booster.score(X))
+    learned = facts.timed(f"score {X.shape[0]:,} docs", lambda: booster.predict(X))
     line = line_through(train, X)
     combiner = facts.timed(
         "find the best of all mixtures of two rankers",
         lambda: rr.Combiner("ndcg@10").fit(
-            {"LambdaMART": booster.score(valid.X), "linear model": line_through(train, valid.X)},
+            {"LambdaMART": booster.predict(valid.X), "linear model": line_through(train, valid.X)},
             valid.y,
             qid=valid.qid,
             valid={"rankers": [learned, line], "y": y, "qid": qid},
@@ -239,7 +239,7 @@ def main(arguments: Sequence[str]) -> int:
         "linear model": line,
         "BM25": bm25,
         "LambdaMART": booster,
-        "best mixture": combiner.score([learned, line]),
+        "best mixture": combiner.predict([learned, line]),
     }
     made = facts.timed(
         f"report on {len(rankers)} rankers: metrics, tests, won and lost queries, and why",

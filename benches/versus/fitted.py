@@ -216,7 +216,7 @@ def rustrank(fold: Fold, setting: Setting, plan: Plan, more: dict[str, Any]) -> 
     booster = rr.train(train, valid=valid, **params)
     curve = booster.history["valid"][METRIC].tolist()
     _, best = until_patience(curve, plan.patience)
-    scores = booster.truncate(best).score(
+    scores = booster.truncate(best).predict(
         fold.test.X, group=fold.test.group, num_threads=plan.threads
     )
     return Fitted(curve, best, scores)

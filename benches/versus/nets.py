@@ -70,7 +70,7 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         trainer.next_round()
         epochs.append(time.perf_counter() - begun)
         cpu.append(time.process_time() - used)
-    scores = rr.Booster._of(trainer.booster_at(trainer.num_rounds)).score(X)
+    scores = rr.Booster._of(trainer.booster_at(trainer.num_rounds)).predict(X)
     value = float(rr.evaluate(scores, y, group=sizes)["ndcg@10"])
     return {"prepared": prepared, "epochs": epochs, "cpu": cpu, "value": value}
 

@@ -125,8 +125,8 @@ def rustrank(sets: Sets, args: argparse.Namespace, label: str, more: dict[str, A
         label,
         best,
         time.process_time() - cpu,
-        booster.score(sets.test.X, num_threads=args.threads),
-        booster.truncate(best).score(sets.test.X, num_threads=args.threads),
+        booster.predict(sets.test.X, num_threads=args.threads),
+        booster.truncate(best).predict(sets.test.X, num_threads=args.threads),
     )
 
 

@@ -125,8 +125,8 @@ def catboost_runners(
         "CatBoost": lambda rows: model.predict(
             rows, prediction_type="RawFormulaVal", thread_count=1
         ),
-        OF_CATBOOST: lambda rows: ours.score(rows, num_threads=1),
-        SYMMETRIC: lambda rows: grown.score(rows, num_threads=1),
+        OF_CATBOOST: lambda rows: ours.predict(rows, num_threads=1),
+        SYMMETRIC: lambda rows: grown.predict(rows, num_threads=1),
     }
 
 
@@ -170,11 +170,11 @@ def runners(leaves: int, docs: int, folder: Path) -> tuple[rr.Booster, dict[str,
     theirs.save_model(path)
     ours = rr.Booster.load(path)
     rows = features[:500]
-    if not np.array_equal(ours.score(rows), theirs.predict(rows, raw_score=True)):
+    if not np.array_equal(ours.predict(rows), theirs.predict(rows, raw_score=True)):
         message = "the scores differ"
         raise RuntimeError(message)
     tools: dict[str, Runner] = {
-        "rustrank": lambda rows: ours.score(rows, num_threads=1),
+        "rustrank": lambda rows: ours.predict(rows, num_threads=1),
         "LightGBM": lambda rows: theirs.predict(rows, raw_score=True, num_threads=1),
     }
     if installed("xgboost"):

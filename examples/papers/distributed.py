@@ -106,7 +106,7 @@ class Bench:
             if value > best:
                 best = value
                 self.chosen[name] = rate, leaves
-                self.scores[name] = booster.score(self.test.X)
+                self.scores[name] = booster.predict(self.test.X)
 
     def trained(self, queries: int, mode: str = "", workers: int = 1, **options: Any) -> rr.Booster:
         """Train on the first so many queries, on one machine or on workers."""

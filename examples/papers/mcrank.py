@@ -192,7 +192,7 @@ def main() -> None:
     for name, options in TREES.items():
         start = time.process_time()
         booster = trees(sets, args.rounds, **options)
-        scores[name] = booster.score(test.X)
+        scores[name] = booster.predict(test.X)
         spent = time.process_time() - start
         print(f"{name}: {booster.num_trees} trees, {spent:.0f} CPU s", flush=True)
     start = time.process_time()
@@ -220,7 +220,7 @@ def study(data: str, count: int, rounds: int) -> None:
             }
             for shown in (rounds // 4, rounds):
                 few = {name: one.truncate(min(shown, one.num_rounds)) for name, one in made.items()}
-                scores = {name: one.score(test.X) for name, one in few.items()}
+                scores = {name: one.predict(test.X) for name, one in few.items()}
                 compared = rr.compare(
                     scores["McRank"], scores["λ-MART"], test.y, qid=test.qid, metrics="ndcg@10"
                 )["ndcg@10"]

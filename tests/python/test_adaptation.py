@@ -29,7 +29,7 @@ def base(markets: Domains) -> rr.Booster:
 
 
 def value(booster: rr.Booster, docs: Ranking) -> float:
-    return float(rr.evaluate(booster.score(docs.X), docs.y, qid=docs.qid)["ndcg@10"])
+    return float(rr.evaluate(booster.predict(docs.X), docs.y, qid=docs.qid)["ndcg@10"])
 
 
 def same(a: Ranking, b: Ranking) -> bool:
@@ -276,7 +276,7 @@ def test_every_recipe_is_judged_on_both_sets(
         for recipe, booster in found.boosters.items():
             assert float(found.values[name][recipe]) == value(booster, docs), (name, recipe)
         compared = rr.compare(
-            base.score(docs.X), found.boosters["trees"].score(docs.X), docs.y, qid=docs.qid
+            base.predict(docs.X), found.boosters["trees"].predict(docs.X), docs.y, qid=docs.qid
         )["ndcg@10"]
         assert found.comparisons[name]["trees"].difference == compared.difference
         assert found.comparisons[name]["trees"].p_randomisation == compared.p_randomisation
@@ -320,7 +320,7 @@ def test_adapted_boosters_are_saved_whole(
         booster.save(tmp_path / "one.rrk")
         again = rr.Booster.load(tmp_path / "one.rrk")
         X = markets.test_open.X
-        np.testing.assert_array_equal(again.score(X), booster.score(X), err_msg=recipe)
+        np.testing.assert_array_equal(again.predict(X), booster.predict(X), err_msg=recipe)
 
 
 def test_neither_rows_nor_threads_matter(base: rr.Booster, markets: Domains) -> None:
@@ -350,16 +350,16 @@ def test_neither_rows_nor_threads_matter(base: rr.Booster, markets: Domains) -> 
 def test_docs_of_their_own_are_chosen_by(base: rr.Booster, markets: Domains) -> None:
     found = adapted(base, markets, held_out=markets.test_closed, recipes=["trees", "interpolate"])
     X, y, qid = markets.target
-    start = base.score(X)
+    start = base.predict(X)
     train = rr.Dataset(X, y, qid=qid, base_score=start, feature_names=list(base.feature_names))
     held = markets.test_closed
-    valid = rr.Dataset(held.X, held.y, qid=held.qid, like=train, base_score=base.score(held.X))
+    valid = rr.Dataset(held.X, held.y, qid=held.qid, like=train, base_score=base.predict(held.X))
     more = {"learning_rate": 0.05, "features_per_node": 0.7, "rows_per_node": 0.7}
     alone = rr.train(train, valid=valid, metric="ndcg@10", **TREES, **more)  # type: ignore[arg-type]
     history = alone.history["valid"]["ndcg@10"]
     assert found.chosen["trees"] == f"{int(np.argmax(history)) + 1} rounds"
-    mixed = found.boosters["trees"].score(held.X)
-    ours = base.score(held.X) + alone.truncate(int(np.argmax(history)) + 1).score(held.X)
+    mixed = found.boosters["trees"].predict(held.X)
+    ours = base.predict(held.X) + alone.truncate(int(np.argmax(history)) + 1).predict(held.X)
     np.testing.assert_allclose(mixed, ours, atol=1e-9)
 
 

@@ -43,7 +43,7 @@ def test_learning_beats_chance(objective: str, metric: str) -> None:
     booster = rr.train(data(), objective=objective, metric=metric, **SMALL)
     random = np.random.default_rng(0).normal(size=(20, len(TEST.y)))
     chance = [rr.evaluate(one, TEST.y, qid=TEST.qid, metrics=metric)[metric] for one in random]
-    learned = rr.evaluate(booster.score(TEST.X), TEST.y, qid=TEST.qid, metrics=metric)
+    learned = rr.evaluate(booster.predict(TEST.X), TEST.y, qid=TEST.qid, metrics=metric)
     assert learned[metric] > max(chance)
 
 
@@ -80,7 +80,9 @@ def test_lightgbm_early_stopping_looks_where_it_is_told() -> None:
     # predict(num_iteration=3), shrink_rollback: the first trees are a model.
     three = booster.truncate(3)
     assert three.num_trees == 3
-    assert rr.evaluate(three.score(TEST.X), TEST.y, qid=TEST.qid, metrics="map")["map"] == values[2]
+    assert (
+        rr.evaluate(three.predict(TEST.X), TEST.y, qid=TEST.qid, metrics="map")["map"] == values[2]
+    )
 
 
 def test_lightgbm_a_call_back_ends_training() -> None:
@@ -92,8 +94,8 @@ def test_lightgbm_a_call_back_ends_training() -> None:
 def test_lightgbm_gains_of_labels_are_a_table() -> None:
     # label_gain=[0, 1, 3, 7, 15].
     table = [2**label - 1 for label in range(5)]
-    assert rr.train(data(), gain=table, **SMALL).score(TEST.X).tolist() == (
-        rr.train(data(), **SMALL).score(TEST.X).tolist()
+    assert rr.train(data(), gain=table, **SMALL).predict(TEST.X).tolist() == (
+        rr.train(data(), **SMALL).predict(TEST.X).tolist()
     )
     assert rr.train(data(), gain=[0, 1, 2, 3, 50], **SMALL) != rr.train(data(), **SMALL)
 
@@ -105,13 +107,13 @@ def test_lightgbm_weights_of_rows() -> None:
     ones, zeros = np.ones(len(TRAIN.y)), np.zeros(len(TRAIN.y))
     for same in (data(row_weight=ones), data(query_weight=ones[:60]), data(base_score=zeros)):
         assert same.fingerprint == data().fingerprint
-        assert rr.train(same, **SMALL).score(TEST.X).tolist() == plain.score(TEST.X).tolist()
+        assert rr.train(same, **SMALL).predict(TEST.X).tolist() == plain.predict(TEST.X).tolist()
     assert rr.train(data(row_weight=ones), **SMALL) == plain
     first = np.where(TRAIN.qid < TRAIN.qid[600], 10.0, 0.1)
     booster = rr.train(data(row_weight=first), **SMALL)
 
     def fitted(model: rr.Booster) -> float:
-        value = rr.evaluate(model.score(TRAIN.X[:600]), TRAIN.y[:600], group=[20] * 30)
+        value = rr.evaluate(model.predict(TRAIN.X[:600]), TRAIN.y[:600], group=[20] * 30)
         return float(value["ndcg@10"])
 
     assert fitted(booster) > fitted(plain)
@@ -131,7 +133,7 @@ def test_lightgbm_losses_and_metrics_of_ones_own() -> None:
     values = booster.history["valid"]["best_first"]
     assert values[-1] > TRAIN.y.mean()
     ours = rr.train(train, objective="regression", **SMALL)
-    assert np.corrcoef(ours.score(TEST.X), booster.score(TEST.X))[0, 1] > 0.99
+    assert np.corrcoef(ours.predict(TEST.X), booster.predict(TEST.X))[0, 1] > 0.99
 
 
 def test_lightgbm_going_on_keeps_what_was() -> None:
@@ -141,10 +143,10 @@ def test_lightgbm_going_on_keeps_what_was() -> None:
     first = rr.train(data(), **exact)
     both = rr.train(data(base=first), **exact)
     assert both.num_trees == 24
-    assert both.truncate(12).score(TEST.X).tolist() == first.score(TEST.X).tolist()
-    beside = rr.train(data(base_score=first.score(TRAIN.X)), **exact)
-    together = first.score(TEST.X) + beside.score(TEST.X)
-    assert np.allclose(together, both.score(TEST.X), rtol=1e-6)
+    assert both.truncate(12).predict(TEST.X).tolist() == first.predict(TEST.X).tolist()
+    beside = rr.train(data(base_score=first.predict(TRAIN.X)), **exact)
+    together = first.predict(TEST.X) + beside.predict(TEST.X)
+    assert np.allclose(together, both.predict(TEST.X), rtol=1e-6)
 
 
 def test_lightgbm_cross_validation_keeps_queries_whole() -> None:
@@ -163,7 +165,7 @@ def test_lightgbm_contributions_add_up() -> None:
     booster = rr.train(data(), **SMALL)
     parts = booster.explain(TEST.X[:50])
     assert parts.shape == (50, TEST.X.shape[1] + 1)
-    assert np.allclose(parts.sum(axis=1), booster.score(TEST.X[:50]))
+    assert np.allclose(parts.sum(axis=1), booster.predict(TEST.X[:50]))
 
 
 def test_lightgbm_importances_by_kind() -> None:
@@ -194,7 +196,9 @@ def test_xgboost_ids_need_not_be_sorted_or_numbers() -> None:
     series = pd.Series(ids[order], dtype="category")
     frame = pd.DataFrame(TRAIN.X[order], columns=[f"f{at}" for at in range(50)])
     named = rr.Dataset(frame, pd.Series(TRAIN.y[order]), qid=series)
-    assert (rr.train(named, **SMALL).score(TEST.X) == rr.train(data(), **SMALL).score(TEST.X)).all()
+    assert (
+        rr.train(named, **SMALL).predict(TEST.X) == rr.train(data(), **SMALL).predict(TEST.X)
+    ).all()
 
 
 def test_xgboost_weights_are_those_of_queries() -> None:
@@ -216,8 +220,8 @@ def test_xgboost_pairs_of_top_docs() -> None:
     few, many = (rr.train(data(), pairs_to=to, **SMALL) for to in (1, None))
     assert few != many
     # A cut above all docs is none.
-    assert rr.train(data(), pairs_to=20, **SMALL).score(TEST.X).tolist() == (
-        many.score(TEST.X).tolist()
+    assert rr.train(data(), pairs_to=20, **SMALL).predict(TEST.X).tolist() == (
+        many.predict(TEST.X).tolist()
     )
 
 
@@ -236,17 +240,17 @@ def test_xgboost_labels_of_two_grades_for_map() -> None:
     # rank:map "requires binary relevance"; here a threshold makes them so.
     booster = rr.train(data(), metric="map", relevant_from=3, **SMALL)
     value = booster.evaluate(valid_of(data()), "map", relevant_from=3)["map"]
-    found = rr.evaluate(booster.score(TEST.X), TEST.y >= 3, qid=TEST.qid, metrics="map")["map"]
+    found = rr.evaluate(booster.predict(TEST.X), TEST.y >= 3, qid=TEST.qid, metrics="map")["map"]
     assert value == pytest.approx(found, abs=1e-12)
 
 
 def test_xgboost_scores_do_not_depend_on_the_batch() -> None:
     # inplace_predict, iteration_range=(0, 5) is truncate(5).
     booster = rr.train(data(), **SMALL)
-    scores = booster.score(TEST.X)
+    scores = booster.predict(TEST.X)
     assert scores.dtype == np.float64
     assert scores.shape == (len(TEST.y),)
-    assert [booster.score(TEST.X[at : at + 1])[0] for at in range(5)] == scores[:5].tolist()
+    assert [booster.predict(TEST.X[at : at + 1])[0] for at in range(5)] == scores[:5].tolist()
     assert booster.truncate(12) == booster
 
 

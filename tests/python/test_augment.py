@@ -28,7 +28,7 @@ def test_training_with_copies_is_training_on_them() -> None:
     assert larger.num_queries == len(query_ids) <= 6 * 60
     assert (np.bincount(qid) > 1).all()
     physical = rr.train(larger, num_trees=1, min_leaf_docs=1, noise_scale=0)
-    scores = augmented.score(DATA.X), physical.score(DATA.X)
+    scores = augmented.predict(DATA.X), physical.predict(DATA.X)
     # Gradients are rounded to integers, by the largest of them.
     assert np.corrcoef(*scores)[0, 1] > 0.99
     alone = rr.train(train, num_trees=1, min_leaf_docs=1, noise_scale=0)

@@ -78,12 +78,15 @@ def test_any_base_travels_inside_and_scores_to_the_same_bits(tmp_path: Path) -> 
         held = rr.Dataset(HELD.X, HELD.y, qid=HELD.qid, like=train)
         smart = rr.train(train, num_trees=5, num_leaves=6, valid=held)
         assert smart.num_rounds == base.num_rounds + 5, name
-        assert smart.truncate(base.num_rounds).score(HELD.X).tolist() == base.score(HELD.X).tolist()
+        assert (
+            smart.truncate(base.num_rounds).predict(HELD.X).tolist()
+            == base.predict(HELD.X).tolist()
+        )
         smart.save(tmp_path / "smart.rrk")
         back = rr.Booster.load(tmp_path / "smart.rrk")
-        scores = smart.score(HELD.X)
-        assert (back.score(HELD.X) == scores).all()
-        assert (back.score(held) == scores).all()
+        scores = smart.predict(HELD.X)
+        assert (back.predict(HELD.X) == scores).all()
+        assert (back.predict(held) == scores).all()
         measured = float(smart.evaluate(held)["ndcg@10"])
         assert measured == smart.history["valid"]["ndcg@10"][-1]
         assert measured == float(rr.evaluate(scores, HELD.y, qid=HELD.qid)["ndcg@10"])
@@ -99,7 +102,7 @@ def test_a_base_in_batches_and_with_its_scores_is_the_same(tmp_path: Path) -> No
     batched = rr.Dataset.from_batches(parts, base=base)
     expected = rr.train(train, num_trees=3)
     assert rr.train(batched, num_trees=3) == expected
-    scored = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base_score=base.score(DATA.X))
+    scored = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base_score=base.predict(DATA.X))
     assert rr.train(scored, num_trees=3, base=base) == expected
     assert rr.train(train, num_trees=3, base=base) == expected
 
@@ -134,20 +137,20 @@ def test_text_is_scored_by_a_base_as_arrays_are(tmp_path: Path, missing: float) 
     for name, base in {**_bases(tmp_path), **_of_queries()}.items():
         how: dict[str, Any] = {"missing": missing, "query_ranks": base.query_ranks}
         expected = rr.Dataset(docs.X, docs.y, qid=docs.qid, base=base, **how)
-        scores = base.score(scored, qid=docs.qid)
-        assert (base.score(docs.X, qid=docs.qid, missing=missing) == scores).all()
+        scores = base.predict(scored, qid=docs.qid)
+        assert (base.predict(docs.X, qid=docs.qid, missing=missing) == scores).all()
         booster = rr.train(expected, num_trees=2, num_leaves=4)
         for buffer_bytes, num_threads in ((None, None), (None, 1), (0, None), (9000, 1)):
             dataset = rr.Dataset.from_letor(
                 path, base=base, buffer_bytes=buffer_bytes, num_threads=num_threads, **how
             )
             assert dataset.fingerprint == expected.fingerprint, (name, buffer_bytes)
-            assert (base.score(dataset) == scores).all(), (name, buffer_bytes)
+            assert (base.predict(dataset) == scores).all(), (name, buffer_bytes)
             assert rr.train(dataset, num_trees=2, num_leaves=4) == booster
         # The base of the training set, in one pass over the text.
         again = rr.Dataset.from_letor(path, like=dataset, missing=missing)
         assert again.fingerprint == expected.fingerprint, name
-        assert (base.score(again) == scores).all(), name
+        assert (base.predict(again) == scores).all(), name
         assert rr.train(dataset, valid=again, num_trees=1).num_rounds == base.num_rounds + 1
 
 
@@ -198,7 +201,7 @@ def test_bases_that_do_not_fit_are_told(tmp_path: Path) -> None:
     with pytest.raises(rr.ParamError, match="expected one of them"):
         rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base=bases["linear"], base_score=DATA.y)
     with pytest.raises(rr.DataError, match="the trees of another base"):
-        bases["linear"].score(train.__class__(HELD.X, HELD.y, qid=HELD.qid, base=bases["mcrank"]))
+        bases["linear"].predict(train.__class__(HELD.X, HELD.y, qid=HELD.qid, base=bases["mcrank"]))
     with pytest.raises(rr.DataError, match="classes have no base scores"):
         rr.train(train, objective="mcrank")
 
@@ -286,7 +289,7 @@ def test_a_model_of_another_library_is_gone_on_from_as_the_errors_say(tmp_path: 
     for refused in (
         lambda: rr.Dataset(X, y, qid=qid, like=base),
         lambda: base.evaluate(plain),
-        lambda: base.score(plain),
+        lambda: base.predict(plain),
     ):
         with pytest.raises(rr.DataError, match="score the raw features; to train on") as caught:
             refused()
@@ -299,7 +302,7 @@ def test_a_model_of_another_library_is_gone_on_from_as_the_errors_say(tmp_path: 
     docs = rr.Dataset(X, y, qid=qid, base=base)
     grown = rr.train(docs, num_trees=2, valid=rr.Dataset(X, y, qid=qid, base=base, like=docs))
     assert grown.num_trees == 7
-    assert rr.evaluate(base.score(X), y, qid=qid)["ndcg@10"] > 0
+    assert rr.evaluate(base.predict(X), y, qid=qid)["ndcg@10"] > 0
     combined = rr.Combiner().fit({"base": base, "grown": grown}, y, X=X, qid=qid)
     assert combined.booster.num_features == X.shape[1]
     adapted = rr.adapt(base, (X, y, qid), valid_closed=(X, y, qid), trees={"num_trees": 3})

@@ -50,24 +50,24 @@ def test_boosters_are_values(raw: rr.datasets.Ranking, train: rr.Dataset, tmp_pa
     booster.save(tmp_path / "a.rrk")
     loaded = rr.Booster.load(tmp_path / "a.rrk")
     assert loaded == booster
-    assert np.array_equal(loaded.score(raw.X), booster.score(raw.X))
+    assert np.array_equal(loaded.predict(raw.X), booster.predict(raw.X))
     assert loaded != booster.truncate(0)
     with pytest.raises(TypeError, match=r"made by rustrank\.train"):
         rr.Booster()
 
 
 def test_scoring_takes_what_datasets_take(raw: rr.datasets.Ranking, booster: rr.Booster) -> None:
-    expected = booster.score(raw.X)
-    assert np.array_equal(booster.score(raw.X.astype(np.float64)), expected)
-    assert np.array_equal(booster.score(np.asfortranarray(raw.X)), expected)
-    assert np.array_equal(booster.score(raw.X[:5].tolist()), expected[:5])
-    assert np.array_equal(booster.score(raw.X[3]), expected[3:4])
-    assert np.array_equal(booster.score(raw.X[3].tolist()), expected[3:4])
-    assert np.array_equal(booster.score(raw.X, num_threads=1), expected)
-    assert len(booster.score(raw.X[:0])) == 0
+    expected = booster.predict(raw.X)
+    assert np.array_equal(booster.predict(raw.X.astype(np.float64)), expected)
+    assert np.array_equal(booster.predict(np.asfortranarray(raw.X)), expected)
+    assert np.array_equal(booster.predict(raw.X[:5].tolist()), expected[:5])
+    assert np.array_equal(booster.predict(raw.X[3]), expected[3:4])
+    assert np.array_equal(booster.predict(raw.X[3].tolist()), expected[3:4])
+    assert np.array_equal(booster.predict(raw.X, num_threads=1), expected)
+    assert len(booster.predict(raw.X[:0])) == 0
     for width in (3, 60):
         with pytest.raises(rr.DataError, match=f"got {width}, expected 50"):
-            booster.score(np.zeros((2, width)))
+            booster.predict(np.zeros((2, width)))
     with pytest.raises(rr.DataError, match="has another number of features"):
         booster.evaluate(rr.Dataset(raw.X[:, :5], raw.y, qid=raw.qid))
     names = [f"x{i}" for i in range(50)]
@@ -76,7 +76,7 @@ def test_scoring_takes_what_datasets_take(raw: rr.datasets.Ranking, booster: rr.
     assert named.feature_names == names
     assert booster.feature_names[:2] == ["f0", "f1"]
     with pytest.raises(rr.DataError, match="feature 0 of X has another name"):
-        named.score({name: raw.X[:, i] for i, name in enumerate(reversed(names))})
+        named.predict({name: raw.X[:, i] for i, name in enumerate(reversed(names))})
 
 
 def test_importance_finds_the_features_that_matter(train: rr.Dataset) -> None:
@@ -113,7 +113,7 @@ def test_the_dump_holds_the_trees(raw: rr.datasets.Ranking, booster: rr.Booster)
         for tree in dump["trees"]:
             total += _walk(tree, row)
         walked.append(total)
-    assert np.array_equal(walked, booster.score(raw.X[:50]))
+    assert np.array_equal(walked, booster.predict(raw.X[:50]))
     text = booster.dump_text()
     assert text.count("\ntree ") == ROUNDS
     assert "f" in text
@@ -125,16 +125,16 @@ def test_scores_do_not_depend_on_how_a_table_lies_in_memory(
 ) -> None:
     X = np.tile(raw.X, (4, 1)).astype(np.float64)
     X[::7, 3] = math.nan
-    expected = np.concatenate([booster.score(part) for part in np.array_split(X, 40)])
+    expected = np.concatenate([booster.predict(part) for part in np.array_split(X, 40)])
     columns = {f"c{i}": X[:, i].astype(np.float32 if i % 2 else np.float64) for i in range(50)}
     for table in (X, np.asfortranarray(X), X.astype(np.float32), columns, X.tolist()):
-        assert np.array_equal(booster.score(table), expected)
+        assert np.array_equal(booster.predict(table), expected)
     marked = np.where(np.isnan(X), -999, X)
-    assert np.array_equal(booster.score(marked, missing=-999), expected)
+    assert np.array_equal(booster.predict(marked, missing=-999), expected)
     assert np.array_equal(
-        booster.score(np.where(np.isnan(X), np.inf, X), infinite="missing"), expected
+        booster.predict(np.where(np.isnan(X), np.inf, X), infinite="missing"), expected
     )
     infinite = X.copy()
     infinite[10002, 7] = -math.inf
     with pytest.raises(rr.DataError, match=r"infinite \(row 10002, feature 7\)"):
-        booster.score(infinite)
+        booster.predict(infinite)

@@ -29,18 +29,18 @@ def test_probabilities_are_those_of_isotonic_regression(
     booster: rr.Booster, docs: rr.datasets.Ranking
 ) -> None:
     isotonic = pytest.importorskip("sklearn.isotonic").IsotonicRegression(out_of_bounds="clip")
-    scores = booster.score(docs.X)
+    scores = booster.predict(docs.X)
     other = rr.datasets.make_polynomial(20, 20, seed=9)
     for relevant_from in (1, 3):
         isotonic.fit(scores, docs.y >= relevant_from)
-        found = booster.calibrate(docs.X, docs.y, relevant_from=relevant_from).score(other.X)
-        np.testing.assert_allclose(found, isotonic.predict(booster.score(other.X)), atol=1e-12)
+        found = booster.calibrate(docs.X, docs.y, relevant_from=relevant_from).predict(other.X)
+        np.testing.assert_allclose(found, isotonic.predict(booster.predict(other.X)), atol=1e-12)
         assert len(np.unique(found)) > 3
 
 
 def test_no_two_docs_change_places(booster: rr.Booster, docs: rr.datasets.Ranking) -> None:
-    scores = booster.score(docs.X)
-    found = booster.calibrate(docs.X, docs.y).score(docs.X)
+    scores = booster.predict(docs.X)
+    found = booster.calibrate(docs.X, docs.y).predict(docs.X)
     assert np.all(np.diff(found[np.argsort(scores)]) >= 0)
 
 
@@ -48,7 +48,7 @@ def test_a_dataset_has_its_own_labels(booster: rr.Booster, docs: rr.datasets.Ran
     dataset = rr.Dataset(docs.X, docs.y, qid=docs.qid, like=booster)
     of_dataset = booster.calibrate(dataset)
     assert of_dataset == booster.calibrate(docs.X, docs.y)
-    np.testing.assert_array_equal(of_dataset.score(dataset), of_dataset.score(docs.X))
+    np.testing.assert_array_equal(of_dataset.predict(dataset), of_dataset.predict(docs.X))
 
 
 def test_it_is_saved_loaded_and_pickled(
@@ -58,7 +58,7 @@ def test_it_is_saved_loaded_and_pickled(
     calibrated.save(tmp_path / "model.rrk")
     for other in (rr.Booster.load(tmp_path / "model.rrk"), pickle.loads(pickle.dumps(calibrated))):  # noqa: S301
         assert other == calibrated
-        np.testing.assert_array_equal(other.score(docs.X), calibrated.score(docs.X))
+        np.testing.assert_array_equal(other.predict(docs.X), calibrated.predict(docs.X))
 
 
 def test_training_does_not_go_on_from_it(booster: rr.Booster, docs: rr.datasets.Ranking) -> None:

@@ -77,10 +77,10 @@ def test_their_models_score_the_same_here(kind: str, tmp_path: Path) -> None:
     for rows in (table(7), hard_rows((tmp_path / "model.json").read_text())):
         wanted = theirs.predict(rows, prediction_type="RawFormulaVal")
         # The same doubles; the order of the sum may differ.
-        assert np.abs(ours.score(rows) - wanted).max() <= 1e-13 * max(1, np.abs(wanted).max())
+        assert np.abs(ours.predict(rows) - wanted).max() <= 1e-13 * max(1, np.abs(wanted).max())
     assert rr.Booster.from_text(ours.to_text()).to_text() == ours.to_text()
     values = ours.explain(table(7)[:50])
-    assert np.allclose(values.sum(1), ours.score(table(7)[:50]), rtol=0, atol=1e-12)
+    assert np.allclose(values.sum(1), ours.predict(table(7)[:50]), rtol=0, atol=1e-12)
 
 
 def test_scale_bias_and_names_are_kept(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_scale_bias_and_names_are_kept(tmp_path: Path) -> None:
     ours = loaded(theirs, tmp_path / "model.json")
     rows = table(7)
     wanted = theirs.predict(rows, prediction_type="RawFormulaVal")
-    assert np.allclose(ours.score(rows), wanted, rtol=0, atol=1e-13)
+    assert np.allclose(ours.predict(rows), wanted, rtol=0, atol=1e-13)
     assert ours.feature_names == [f"name {i}" for i in range(6)]
 
 
@@ -103,7 +103,7 @@ def test_categories_that_are_numbers_are_sets(tmp_path: Path) -> None:
     theirs = cb.CatBoostRegressor(**params, allow_writing_files=False).fit(data)
     ours = loaded(theirs, tmp_path / "model.json", pool=data)
     wanted = theirs.predict(data)
-    assert np.allclose(ours.score(np.array(rows)), wanted, rtol=0, atol=1e-13)
+    assert np.allclose(ours.predict(np.array(rows)), wanted, rtol=0, atol=1e-13)
     with pytest.raises(rr.ModelFormatError, match="written with `pool=`"):
         loaded(theirs, tmp_path / "model.json")
 

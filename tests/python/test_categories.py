@@ -90,11 +90,11 @@ def test_all_kinds_of_tables_say_the_same(train: rr.Dataset, frame: Any) -> None
     arrow = pa.Table.from_pandas(frame, preserve_index=False)
     tables.append(arrow)
     tables.append(arrow.set_column(0, "town", arrow["town"].dictionary_encode()))
-    scores = expected.score(frame)
+    scores = expected.predict(frame)
     for table in tables:
         made = rr.Dataset(table, y, qid=qid, categorical=["town", 1])
         assert _trained(made) == expected
-        assert np.array_equal(expected.score(table), scores)
+        assert np.array_equal(expected.predict(table), scores)
     # Columns that say so themselves need not be named.
     both = typed.assign(shop=frame["shop"].astype("category"))
     assert _trained(rr.Dataset(both, y, qid=qid)) == expected
@@ -134,15 +134,15 @@ def test_a_saved_model_scores_the_same_column(
     booster = _trained(train)
     booster.save(tmp_path / "m.rrk")
     loaded = rr.Booster.load(tmp_path / "m.rrk")
-    scores = booster.score(frame)
-    assert np.array_equal(loaded.score(frame), scores)
-    assert np.array_equal(booster.score(train), scores)
+    scores = booster.predict(frame)
+    assert np.array_equal(loaded.predict(frame), scores)
+    assert np.array_equal(booster.predict(train), scores)
     assert np.array_equal(
-        loaded.score(rr.Dataset(frame, np.zeros(len(frame)), group=[len(frame)], like=train)),
+        loaded.predict(rr.Dataset(frame, np.zeros(len(frame)), group=[len(frame)], like=train)),
         scores,
     )
     assert np.array_equal(
-        loaded.score(rr.Dataset(frame, np.zeros(len(frame)), group=[len(frame)], like=loaded)),
+        loaded.predict(rr.Dataset(frame, np.zeros(len(frame)), group=[len(frame)], like=loaded)),
         scores,
     )
     assert not any(name.startswith("categories") for name in loaded.params)
@@ -150,17 +150,17 @@ def test_a_saved_model_scores_the_same_column(
 
 def test_unknown_categories_are_all_alike(train: rr.Dataset, frame: Any) -> None:
     booster = _trained(train)
-    towns = [booster.score(frame.assign(town=town)) for town in ("Rome", "Paris", "")]
+    towns = [booster.predict(frame.assign(town=town)) for town in ("Rome", "Paris", "")]
     assert np.array_equal(towns[0], towns[1])
     assert np.array_equal(towns[0], towns[2])
-    shops = [booster.score(frame.assign(shop=shop)) for shop in (3, 10_001, 2**30)]
+    shops = [booster.predict(frame.assign(shop=shop)) for shop in (3, 10_001, 2**30)]
     assert np.array_equal(shops[0], shops[1])
     assert np.array_equal(shops[0], shops[2])
     later = frame.assign(town=np.where(frame["stars"] > 0, "Rome", frame["town"]))
     made = rr.Dataset(later, np.zeros(len(later)), group=[len(later)], like=train)
-    assert np.array_equal(booster.score(made), booster.score(later))
-    missing = booster.score(frame.assign(town=None))
-    assert np.array_equal(missing, booster.score(frame.assign(town=np.nan)))
+    assert np.array_equal(booster.predict(made), booster.predict(later))
+    missing = booster.predict(frame.assign(town=None))
+    assert np.array_equal(missing, booster.predict(frame.assign(town=np.nan)))
 
 
 def test_more_categories_than_bins_share_one() -> None:
@@ -172,7 +172,7 @@ def test_more_categories_than_bins_share_one() -> None:
     data = rr.Dataset(X, y, qid=np.arange(6000) // 20, categorical=[0])
     assert len(data.categories(0)) == 254
     booster = _trained(data)
-    assert np.array_equal(booster.score(X), booster.score(data))
+    assert np.array_equal(booster.predict(X), booster.predict(data))
     free = rr.Dataset(X, y, qid=np.arange(6000) // 20)
     assert booster.evaluate(data)["ndcg@10"] > _trained(free).evaluate(free)["ndcg@10"]
 
@@ -188,7 +188,7 @@ def test_what_is_asked_can_be_read(train: rr.Dataset, frame: Any) -> None:
     assert importance[0] > 0
     assert booster.feature_importance("permutation", dataset=train)[0] > 0
     parts = booster.explain(frame)
-    assert np.allclose(parts.sum(1), booster.score(frame), rtol=0, atol=1e-12)
+    assert np.allclose(parts.sum(1), booster.predict(frame), rtol=0, atol=1e-12)
 
 
 def test_other_formats_hold_them_or_say_why_not(tmp_path: Path) -> None:
@@ -198,23 +198,23 @@ def test_other_formats_hold_them_or_say_why_not(tmp_path: Path) -> None:
     booster = _trained(rr.Dataset(X, y, qid=qid, categorical=["shop"]))
     booster.export("lightgbm", tmp_path / "m.txt")
     scores = lgb.Booster(model_file=str(tmp_path / "m.txt")).predict(X.to_numpy(np.float64))
-    assert np.allclose(scores, booster.score(X), atol=1e-12)
+    assert np.allclose(scores, booster.predict(X), atol=1e-12)
     theirs = lgb.Booster(model_file=str(tmp_path / "m.txt"))
     parts = theirs.predict(X.to_numpy(np.float64), pred_contrib=True)
     assert np.allclose(parts, booster.explain(X), atol=1e-9)
     again = rr.Booster.load(tmp_path / "m.txt")
-    assert np.array_equal(again.score(X), booster.score(X))
+    assert np.array_equal(again.predict(X), booster.predict(X))
     with pytest.raises(rr.ParamError, match="cannot hold sets of categories"):
         booster.export("xgboost")
 
 
 def test_refitting_and_adding_keep_categories(train: rr.Dataset, frame: Any) -> None:
     booster = _trained(train)
-    assert np.array_equal(booster.refit(train, decay=1.0).score(frame), booster.score(frame))
+    assert np.array_equal(booster.refit(train, decay=1.0).predict(frame), booster.predict(frame))
     other = _trained(train, seed=3, features_per_node=0.5)
     both = rr.Booster.combine([booster, other]) if hasattr(rr.Booster, "combine") else None
     if both is not None:
-        assert both.score(frame).shape == (len(frame),)
+        assert both.predict(frame).shape == (len(frame),)
 
 
 def test_a_base_with_other_numbers_is_refused(train: rr.Dataset) -> None:
@@ -230,7 +230,7 @@ def test_estimators_take_categories() -> None:
     ranker = rr.LambdaMART(n_estimators=ROUNDS, categorical=["town", "shop"], category_smooth=5.0)
     ranker.fit(X, y, qid=qid)
     assert ranker.booster_.params["category_smooth"] == "5"
-    assert np.array_equal(ranker.predict(X), ranker.booster_.score(X))
+    assert np.array_equal(ranker.predict(X), ranker.booster_.predict(X))
 
 
 def test_options_of_categories_change_trees(train: rr.Dataset) -> None:
@@ -268,7 +268,7 @@ def test_later_tables_must_hold_the_same_kind(train: rr.Dataset, frame: Any) -> 
     booster = _trained(train)
     for change in ({"town": 3}, {"shop": "a"}, {"price": "cheap"}):
         with pytest.raises(TypeError, match="expected"):
-            booster.score(frame.assign(**change))
+            booster.predict(frame.assign(**change))
         with pytest.raises(TypeError, match="expected"):
             rr.Dataset(frame.assign(**change), np.zeros(len(frame)), group=[len(frame)], like=train)
     with pytest.raises(rr.ParamError, match="the bins are those of `like`"):
@@ -276,7 +276,7 @@ def test_later_tables_must_hold_the_same_kind(train: rr.Dataset, frame: Any) -> 
             frame, np.zeros(len(frame)), group=[len(frame)], like=train, categorical=["town"]
         )
     with pytest.raises(TypeError, match="expected the texts"):
-        booster.score(np.zeros((3, 4)))
+        booster.predict(np.zeros((3, 4)))
     with pytest.raises(rr.ParamError, match="whose categories have no order"):
         _trained(train, monotone={"shop": 1})
     with pytest.raises(rr.DataError, match="trees of classes cannot ask for categories"):

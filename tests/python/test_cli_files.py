@@ -59,7 +59,7 @@ def test_models_of_all_kinds_are_scored_evaluated_and_compared(
     folder: Path, run: Callable[..., str], model: str
 ) -> None:
     docs = rr.datasets.read_letor(folder / "test.txt")
-    expected = rr.Booster.load(folder / model).score(docs.X, qid=docs.qid)
+    expected = rr.Booster.load(folder / model).predict(docs.X, qid=docs.qid)
     assert run("score", model, "test.txt", "--out", "scores.txt") == ""
     assert np.array_equal(np.loadtxt("scores.txt"), expected)
     assert run("score", model, "test.txt") == Path("scores.txt").read_text("ascii")

@@ -206,7 +206,7 @@ def test_models_and_scores_go_through_pipes(folder: Path) -> None:
     data = rr.Dataset.from_letor(folder / "train.txt")
     booster = rr.train(data, num_trees=3, num_leaves=4)
     docs = rr.Dataset.from_letor(folder / "test.txt", like=booster)
-    assert np.array_equal(np.array(done.stdout.split(), float), booster.score(docs))
+    assert np.array_equal(np.array(done.stdout.split(), float), booster.predict(docs))
     # What is told about the model does not stand in the midst of it.
     assert done.stderr == "-: 3 trees\n"
     done = shell(folder, "rustrank convert - - --to ranklib < web.rrk | head -c 30")

@@ -75,7 +75,7 @@ def test_the_value_is_what_evaluate_says(two: Two, metric: str, method: str) -> 
     weight = {one: 1 + one % 3 for one in range(60)}
     best = rr.Combiner(metric, method=method)
     best.fit([two.a, two.b], two.y, qid=two.qid, query_weight=weight)
-    mixed = best.score([two.a, two.b])
+    mixed = best.predict([two.a, two.b])
     again = rr.evaluate(mixed, two.y, qid=two.qid, metrics=metric, query_weight=weight)[metric]
     assert again == best.value
     assert again.interval == best.value.interval
@@ -169,10 +169,10 @@ def test_boosters_become_one_model(boosters: tuple[Any, Any, Any, Any], tmp_path
         one = best.booster
         one.save(tmp_path / "both.rrk")
         assert rr.Booster.load(tmp_path / "both.rrk") == one
-        mixed = sum(w * b.score(X) for w, b in zip(best.weights, made, strict=True))
-        assert np.allclose(one.score(X), mixed, rtol=1e-15)
-        assert np.array_equal(best.score(X), one.score(X))
-        assert rr.evaluate(one.score(X), y, qid=qid)["ndcg@10"] == best.value
+        mixed = sum(w * b.predict(X) for w, b in zip(best.weights, made, strict=True))
+        assert np.allclose(one.predict(X), mixed, rtol=1e-15)
+        assert np.array_equal(best.predict(X), one.predict(X))
+        assert rr.evaluate(one.predict(X), y, qid=qid)["ndcg@10"] == best.value
         assert best.value >= max(best.alone.values())
 
 
@@ -183,12 +183,12 @@ def test_a_dataset_has_labels_and_queries_and_is_scored(
     train = rr.Dataset(X, y, qid=qid, query_weight={q: 1 + q % 2 for q in range(60)})
     best = rr.Combiner().fit(made, train, valid=train)
     assert best.value == best.booster.evaluate(train)["ndcg@10"] == best.held_out
-    assert np.array_equal(best.score(train), best.score(X))
+    assert np.array_equal(best.predict(train), best.predict(X))
     like = rr.Dataset(X, y, qid=qid, like=best.booster)
-    assert np.array_equal(best.score(like), best.score(X))
+    assert np.array_equal(best.predict(like), best.predict(X))
     based = rr.Dataset(X, y, qid=qid, base_score=np.ones(len(y)), like=train)
     with pytest.raises(rr.DataError, match="sum of models cannot score docs that have base"):
-        best.score(based)
+        best.predict(based)
 
 
 def test_what_cannot_be_used_is_named(two: Two, boosters: tuple[Any, Any, Any, Any]) -> None:
@@ -299,10 +299,10 @@ def test_ties_can_be_broken_by_a_score_or_by_jitter(two: Two) -> None:
 
 def test_rankers_are_known_by_their_names(two: Two) -> None:
     best = rr.Combiner().fit({"a": two.a, "b": two.b}, two.y, qid=two.qid)
-    scores = best.score({"b": two.b, "a": two.a})
-    np.testing.assert_array_equal(scores, best.score([two.a, two.b]))
+    scores = best.predict({"b": two.b, "a": two.a})
+    np.testing.assert_array_equal(scores, best.predict([two.a, two.b]))
     with pytest.raises(rr.ParamError, match="docs has rankers b, A: expected a, b"):
-        best.score({"b": two.b, "A": two.a})
+        best.predict({"b": two.b, "A": two.a})
 
 
 def test_a_score_far_below_all_others_is_refused(two: Two) -> None:
@@ -343,7 +343,7 @@ def test_the_command_combines_scores(
     assert code == 0
     assert f"{best.value:.4f}" in said
     assert "held out" in said
-    assert np.array_equal(np.loadtxt(mixed), best.score([two.a, two.b]))
+    assert np.array_equal(np.loadtxt(mixed), best.predict([two.a, two.b]))
     assert (tmp_path / "curve.png").stat().st_size > 10_000
     code, said, _ = run(["combine", data, a, b, "--metric", "err@5", "--json"], capsys)
     found = json.loads(said)
@@ -390,8 +390,8 @@ def test_an_exact_step_is_an_option_of_training(
     first = [
         {"num_trees": 1, **one} for one in ({"step": "newton"}, {"step": "exact", "step_min": 1})
     ]
-    assert rr.train(train, **{**options, **first[0]}).score(X).tolist() == (
-        rr.train(train, **{**options, **first[1]}).score(X).tolist()
+    assert rr.train(train, **{**options, **first[0]}).predict(X).tolist() == (
+        rr.train(train, **{**options, **first[1]}).predict(X).tolist()
     )
     # The trees of the second round are the same, and an exact step of it is at least as good.
     two = [one.truncate(2).evaluate(train)["ndcg@10"] for one in (exact, newton)]
@@ -443,12 +443,12 @@ def test_lambdarank_learns_weights_or_a_net(two: Two) -> None:
     assert abs(shares[2]) < min(shares[:2])
     assert linear.weights[3] == 0
     scores = sum(w * s for w, s in zip(linear.weights, rankers.values(), strict=True))
-    assert np.allclose(linear.score(rankers), scores)
+    assert np.allclose(linear.predict(rankers), scores)
     net = rr.Combiner(method="lambdarank_net").fit(
         rankers, two.y, qid=two.qid, valid={"rankers": rankers, "y": two.y, "qid": two.qid}
     )
     assert max(net.alone.values()) < net.value == net.held_out
-    assert rr.evaluate(net.score(rankers), two.y, qid=two.qid)["ndcg@10"] == net.value
+    assert rr.evaluate(net.predict(rankers), two.y, qid=two.qid)["ndcg@10"] == net.value
     assert "noise" in repr(net)
     for name in ("weights", "booster"):
         with pytest.raises(rr.RustrankError, match=f"there is no {name}: the combination is a net"):

@@ -146,7 +146,7 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
     (lambda: xgb.cv(NDCG, xgb.DMatrix(X, Y, qid=QID)), "in rustrank: rr.cross_validate"),
     (lambda: xgb.callback.LearningRateScheduler(abs), "go on with xgb_model="),
     # The core: one name for each thing, and a hint for the others.
-    (lambda: rr.train(core(), num_trees=2).score(X), None),
+    (lambda: rr.train(core(), num_trees=2).predict(X), None),
     (lambda: rr.LambdaMART(n_estimators=2).fit(X, Y, group=SIZES).predict(X), None),
     (lambda: CORE.train(core(), num_boost_round=2), "here it is called num_trees"),
     (lambda: rr.train(core(), objective="rank:ndcg"), "here it is called lambdamart"),

@@ -339,4 +339,4 @@ def test_the_default_is_not_that_of_the_core() -> None:
         query_normaliser="log_sum",
         objective_metric="ndcg",
     )
-    assert (ours.predict(V) == core.score(V)).all()
+    assert (ours.predict(V) == core.predict(V)).all()

@@ -35,7 +35,7 @@ def test_a_student_ranks_as_its_teacher_does(teacher: rr.Booster, many: Ranking)
     assert found.fidelity > 0.9
     assert found.fidelity.num_queries == 30, "a fifth is held out"
     assert found.against is None
-    noise = np.random.default_rng(0).permutation(teacher.score(many.X))
+    noise = np.random.default_rng(0).permutation(teacher.predict(many.X))
     assert rr.distill(noise, many.X, qid=many.qid, ranker=student()).fidelity < found.fidelity - 0.2
 
 

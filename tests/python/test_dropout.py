@@ -50,7 +50,7 @@ def test_early_stopping_keeps_the_model_of_the_best_round(
     assert booster.evaluate(valid, ["ndcg@10"])["ndcg@10"] == history[best - 1] == history.max()
     # What comes of files and of raw rows is the same model.
     again = rr.Booster.from_text(booster.to_text())
-    found = rr.evaluate(again.score(other.X), other.y, qid=other.qid, metrics=["ndcg@10"])
+    found = rr.evaluate(again.predict(other.X), other.y, qid=other.qid, metrics=["ndcg@10"])
     assert found["ndcg@10"] == history[best - 1]
     # The first trees as the last round left them are another model.
     last = booster.all_rounds
@@ -90,7 +90,7 @@ def test_ten_and_ten_trees_are_twenty(train: rr.Dataset) -> None:
 def test_none_dropped_is_plain_training_on_rounder_numbers(train: rr.Dataset) -> None:
     plain = rr.train(train, num_trees=10, num_leaves=7)
     none = rr.train(train, num_trees=10, num_leaves=7, dropout=0.5, dropout_skip=1.0)
-    assert np.allclose(plain.score(train), none.score(train), rtol=0, atol=1e-9)
+    assert np.allclose(plain.predict(train), none.predict(train), rtol=0, atol=1e-9)
 
 
 def test_estimators_take_it(train: rr.Dataset) -> None:

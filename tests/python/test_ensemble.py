@@ -79,27 +79,27 @@ def test_the_average_is_of_scores_divided_by_their_spread(
     assert found.chosen == "average"
     assert found.weights == {"trees": 1.0, "net": 1.0}
     boosters = found.boosters
-    expected = sum(boosters[name].score(docs.X) / found._spreads[name] for name in boosters)
-    np.testing.assert_allclose(found.score(docs.X), expected, rtol=1e-9, atol=1e-9)
+    expected = sum(boosters[name].predict(docs.X) / found._spreads[name] for name in boosters)
+    np.testing.assert_allclose(found.predict(docs.X), expected, rtol=1e-9, atol=1e-9)
     saved = rr.Booster.from_text(found.booster.to_text())
-    np.testing.assert_array_equal(saved.score(docs.X), found.score(docs.X))
+    np.testing.assert_array_equal(saved.predict(docs.X), found.predict(docs.X))
 
 
 def test_a_member_is_the_mean_of_its_models(docs: Ranking, found: rr.Ensemble) -> None:
     models = found._made["trees"].fits
     assert len(models) == 3
     assert len(found._made["net"].fits) == 1
-    mean = np.mean([model.score(docs.X) for model in models], axis=0)
-    np.testing.assert_allclose(found.boosters["trees"].score(docs.X), mean, rtol=1e-9, atol=1e-12)
+    mean = np.mean([model.predict(docs.X) for model in models], axis=0)
+    np.testing.assert_allclose(found.boosters["trees"].predict(docs.X), mean, rtol=1e-9, atol=1e-12)
 
 
 def test_every_combination_is_one_model(docs: Ranking, found: rr.Ensemble) -> None:
     for name, mixture in found._mixtures.items():
         booster = rr.Booster.from_text(found.combined(name).to_text())
-        scores = {one: made.score(docs.X) for one, made in found.boosters.items()}
+        scores = {one: made.predict(docs.X) for one, made in found.boosters.items()}
         taken = MemberScores.of(as_raw_rows(docs, "docs"), scores, found._spreads)
         expected = mixture.score(taken)
-        np.testing.assert_allclose(booster.score(docs.X, qid=docs.qid), expected, rtol=1e-5)
+        np.testing.assert_allclose(booster.predict(docs.X, qid=docs.qid), expected, rtol=1e-5)
     with pytest.raises(rr.ParamError, match="no combination 'best': expected one of average"):
         found.combined("best")
 
@@ -139,7 +139,7 @@ def test_docs_of_ones_own_are_judged_by(docs: Ranking) -> None:
     held = more.X[:450], more.y[:450], more.qid[:450]
     valid = {"X": more.X[450:], "y": more.y[450:], "qid": more.qid[450:]}
     found = rr.ensemble(two(), docs, folds=3, held_out=held, valid=valid)
-    value = rr.evaluate(found.score(more.X[450:]), more.y[450:], qid=more.qid[450:])
+    value = rr.evaluate(found.predict(more.X[450:]), more.y[450:], qid=more.qid[450:])
     assert float(found.combinations["average"].valid["ndcg@10"]) == float(value["ndcg@10"])
 
 
@@ -162,7 +162,7 @@ def test_a_booster_is_a_member_as_it_is(docs: Ranking) -> None:
     train = rr.Dataset(docs.X, docs.y, qid=docs.qid)
     booster = rr.train(train, num_trees=3)
     found = rr.ensemble({"old": booster, "new": small()}, docs, folds=3, held_out="folds")
-    assert found.boosters["old"].score(docs.X).tolist() == booster.score(docs.X).tolist()
+    assert found.boosters["old"].predict(docs.X).tolist() == booster.predict(docs.X).tolist()
 
 
 # What members may see.
@@ -238,7 +238,7 @@ def test_rankers_that_can_count_queries_again_copy_nothing(docs: Ranking) -> Non
     member = rr.Member(small(), bags=0, augment=(0.7, 5))
     made = run(fitting(taken, {"a": member}, scored_unseen=set()))["a"]
     own = small(augment=(0.7, 5), max_label=4.0).fit(taken.table(), taken.y, qid=taken.query)
-    assert made.booster.score(docs.X).tolist() == own.booster_.score(docs.X).tolist()
+    assert made.booster.predict(docs.X).tolist() == own.booster_.predict(docs.X).tolist()
 
 
 def test_others_learn_from_rows_of_the_same_copies(docs: Ranking) -> None:
@@ -250,7 +250,7 @@ def test_others_learn_from_rows_of_the_same_copies(docs: Ranking) -> None:
     rows, qid, _ = rr.Dataset(docs.X, docs.y, qid=docs.qid).augmented((0.5, 3), seed=0)
     assert len(rows) > 2 * len(docs.y)
     own = mart.set_params(max_label=4.0).fit(docs.X[rows], docs.y[rows], qid=qid)
-    assert made.booster.score(docs.X).tolist() == own.booster_.score(docs.X).tolist()
+    assert made.booster.predict(docs.X).tolist() == own.booster_.predict(docs.X).tolist()
 
 
 # Combinations.
@@ -376,7 +376,7 @@ def test_features_are_derived_of_named_members(docs: Ranking) -> None:
     assert members["c"].derived == [(1, "max"), "mean", (0, "top3")]
     again = rr.Booster.from_text(found.booster.to_text())
     np.testing.assert_array_equal(
-        again.score(docs.X, qid=docs.qid), found.booster.score(docs.X, qid=docs.qid)
+        again.predict(docs.X, qid=docs.qid), found.booster.predict(docs.X, qid=docs.qid)
     )
     wrong = {**members, "c": rr.Member(trees, 1, stack=("a",), derive=(("b", "max"),))}
     with pytest.raises(rr.ParamError, match="derive of member 'c': got 'b', expected some of a"):
@@ -395,10 +395,10 @@ def test_yahoo2010_runs_whole_and_small(docs: Ranking) -> None:
     for name in found.combinations:
         whole = rr.Booster.from_text(found.combined(name).to_text())
         order = np.random.default_rng(0).permutation(len(docs.y))
-        scores = whole.score(docs.X, qid=docs.qid)
-        shuffled = whole.score(docs.X[order], qid=docs.qid[order])
+        scores = whole.predict(docs.X, qid=docs.qid)
+        shuffled = whole.predict(docs.X[order], qid=docs.qid[order])
         np.testing.assert_array_equal(scores[order], shuffled)
-    assert scores.tolist() == found.combined(name).score(docs.X, qid=docs.qid).tolist()
+    assert scores.tolist() == found.combined(name).predict(docs.X, qid=docs.qid).tolist()
     raw = found.members["M11"].valid["ndcg"], found.members["M12"].valid["ndcg"]
     assert raw[0] == raw[1], "normalising within queries changes no order"
 
@@ -408,9 +408,9 @@ def test_diverse_members_are_one_model_though_some_rank_values(docs: Ranking) ->
     found = rr.ensemble(tiny, docs, folds=3, combinations=["average"])
     assert len(found.members) == 6
     saved = rr.Booster.from_text(found.booster.to_text())
-    scores = saved.score(docs.X, qid=docs.qid)
+    scores = saved.predict(docs.X, qid=docs.qid)
     each = [
-        booster.score(docs.X, qid=docs.qid) / found._spreads[name]
+        booster.predict(docs.X, qid=docs.qid) / found._spreads[name]
         for name, booster in found.boosters.items()
     ]
     np.testing.assert_allclose(scores, np.sum(each, axis=0), rtol=1e-9, atol=1e-9)

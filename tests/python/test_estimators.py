@@ -449,7 +449,7 @@ def test_ranks_within_queries_are_features_if_asked_for() -> None:
     ranker = small(query_ranks=True).fit(X, Y, qid=QID, eval_set=[(V, Z)], eval_qid=[IDS])
     train = rr.Dataset(X, Y, qid=QID, query_ranks=True)
     assert ranker.booster_ == rr.train(train, num_trees=5, num_leaves=5, min_leaf_docs=5)
-    assert (ranker.predict(V, qid=IDS) == ranker.booster_.score(V, qid=IDS)).all()
+    assert (ranker.predict(V, qid=IDS) == ranker.booster_.predict(V, qid=IDS)).all()
     assert ranker.score(V, Z, qid=IDS) == ranker.score(V, Z, group=np.bincount(IDS))
     with pytest.raises(rr.DataError, match="got no queries"):
         ranker.predict(V)

@@ -36,7 +36,7 @@ def test_contributions_sum_to_the_score(booster: rr.Booster) -> None:
     rows = table(2)
     values = booster.explain(rows)
     assert values.shape == (600, 7)
-    assert np.allclose(values.sum(1), booster.score(rows), rtol=0, atol=1e-12)
+    assert np.allclose(values.sum(1), booster.predict(rows), rtol=0, atol=1e-12)
     assert np.ptp(values[:, -1]) == 0
     assert np.array_equal(booster.explain(rows, num_threads=1), values)
     assert np.array_equal(booster.explain(rows[7]), values[7:8])
@@ -55,7 +55,7 @@ def test_more_rows_than_a_task_takes(booster: rr.Booster) -> None:
 
 def test_a_contrast_tells_two_docs_apart(booster: rr.Booster) -> None:
     rows = table(4)
-    scores = booster.score(rows)
+    scores = booster.predict(rows)
     for above, below in ((0, 1), (2, 3), (5, 5)):
         values = booster.contrast(rows[above], rows[below])
         assert values.sum() == pytest.approx(scores[above] - scores[below], abs=1e-12)

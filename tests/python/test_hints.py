@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import rustrank as rr
 from rustrank.cli import main
+from rustrank.inputs.keywords import OF_MODEL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -201,3 +203,30 @@ def test_calls_of_other_libraries_are_answered(call: Any, said: str) -> None:
     with pytest.raises((AttributeError, TypeError, rr.ParamError), match=said):
         call(ranker, rr.Dataset(X, Y, qid=QID))
     assert not hasattr(ranker, "evals_result_")
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("score", "predict; the value of a metric is evaluate(dataset)"),
+        ("save_model", "save"),
+        ("best_iteration", "best_round"),
+        ("evals_result", "history"),
+    ],
+)
+def test_attributes_of_other_models_are_answered_with_ours(name: str, ours: str) -> None:
+    data = rr.datasets.make_polynomial(num_queries=10, seed=0)
+    booster = rr.train(rr.Dataset(data.X, data.y, qid=data.qid), num_trees=1)
+    assert not hasattr(booster, name)
+    with pytest.raises(
+        AttributeError, match=f"no attribute '{name}'; here it is called {re.escape(ours)}"
+    ):
+        getattr(booster, name)
+
+
+def test_every_attribute_that_is_named_exists() -> None:
+    data = rr.datasets.make_polynomial(num_queries=10, seed=0)
+    booster = rr.train(rr.Dataset(data.X, data.y, qid=data.qid), num_trees=1)
+    for ours in OF_MODEL.values():
+        name = ours.partition(";")[0].partition(",")[0].removeprefix("Booster.")
+        assert hasattr(booster, name), ours

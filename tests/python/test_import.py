@@ -55,7 +55,7 @@ def test_numpy_and_tqdm_are_enough() -> None:
 import rustrank as rr
 docs = rr.datasets.make_polynomial(20, 10, seed=1)
 booster = rr.train(rr.Dataset(docs.X, docs.y, qid=docs.qid), num_trees=3)
-rr.evaluate(booster.score(docs.X), docs.y, qid=docs.qid)
+rr.evaluate(booster.predict(docs.X), docs.y, qid=docs.qid)
 rr.LambdaMART(n_estimators=2).fit(docs.X, docs.y, qid=docs.qid).predict(docs.X)
 """
     without = tuple(name for name in OPTIONAL if name != "tqdm")

@@ -88,14 +88,14 @@ def test_their_models_score_the_same_here(kind: str, tmp_path: Path) -> None:
     for rows in (table(7), hard_rows(thresholds(theirs)), table(8).astype(np.float32)):
         # Only the plain scores of a random forest are the mean of its trees.
         wanted = theirs.predict(rows, raw_score=kind != "forest")
-        assert np.array_equal(ours.score(rows), wanted)
-        assert np.array_equal(ours.score(rows[:1]), wanted[:1])
+        assert np.array_equal(ours.predict(rows), wanted)
+        assert np.array_equal(ours.predict(rows[:1]), wanted[:1])
     assert rr.Booster.from_text(ours.to_text()).to_text() == ours.to_text()
     # And back again: the division of a mean goes into the leaves.
     back = lgb.Booster(model_str=ours.export("lightgbm").decode())
     rows = hard_rows(thresholds(theirs))
     close = 1e-12 if kind == "forest" else 0
-    assert back.predict(rows, raw_score=True) == pytest.approx(ours.score(rows), rel=close, abs=0)
+    assert back.predict(rows, raw_score=True) == pytest.approx(ours.predict(rows), rel=close, abs=0)
 
 
 def test_our_models_score_the_same_there() -> None:
@@ -106,9 +106,9 @@ def test_our_models_score_the_same_there() -> None:
     theirs = lgb.Booster(model_str=ours.export("lightgbm").decode())
     rows = hard_rows(thresholds(theirs))
     rows[np.abs(rows) < 1e-30] = 0  # Up to 1e-35 is zero there.
-    assert np.array_equal(theirs.predict(rows, raw_score=True), ours.score(rows))
+    assert np.array_equal(theirs.predict(rows, raw_score=True), ours.predict(rows))
     rows = rows.astype(np.float32)
-    assert np.array_equal(theirs.predict(rows, raw_score=True), ours.score(rows))
+    assert np.array_equal(theirs.predict(rows, raw_score=True), ours.predict(rows))
 
 
 def test_what_cannot_be_read_is_said() -> None:

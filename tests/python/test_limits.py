@@ -75,8 +75,8 @@ def test_scores_move_in_the_direction_of_each_feature(
     for name, direction in directions.items():
         for seed in range(4):
             risen = _risen(X, NAMES.index(name), seed)
-            assert (direction * (bound.score(risen) - bound.score(X)) >= 0).all()
-            broken += int((direction * (free.score(risen) - free.score(X)) < 0).sum())
+            assert (direction * (bound.predict(risen) - bound.predict(X)) >= 0).all()
+            broken += int((direction * (free.predict(risen) - free.predict(X)) < 0).sum())
     assert broken > 0
     assert bound.evaluate(train)["ndcg@10"] > 0.5
 
@@ -179,7 +179,7 @@ def test_ranks_in_queries_go_with_their_features(
     assert booster.params["feature_weight"] == "1:0 7:0"
     risen = X.copy()
     risen[::15, 0] += 2  # One doc a query.
-    before, after = booster.score(X, qid=qid), booster.score(risen, qid=qid)
+    before, after = booster.predict(X, qid=qid), booster.predict(risen, qid=qid)
     assert (after[::15] >= before[::15]).all()
 
 

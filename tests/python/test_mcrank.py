@@ -31,15 +31,15 @@ def test_scores_are_the_gains_that_probabilities_let_expect(objective: str) -> N
     assert p.shape == (len(DATA.y), 5)
     assert (p >= 0).all()
     np.testing.assert_allclose(p.sum(1), 1, rtol=0, atol=1e-14)
-    scores = booster.score(DATA.X)
+    scores = booster.predict(DATA.X)
     np.testing.assert_allclose(scores, p @ (2**booster.classes - 1), rtol=1e-13)
-    assert (booster.score(train) == scores).all()
+    assert (booster.predict(train) == scores).all()
     mean = p[np.arange(len(p)), DATA.y.astype(int)].mean()
     assert mean > 0.3, "a fifth is chance"
     linear = booster.with_gain(booster.classes)
-    np.testing.assert_allclose(linear.score(DATA.X), p @ booster.classes, rtol=1e-13)
+    np.testing.assert_allclose(linear.predict(DATA.X), p @ booster.classes, rtol=1e-13)
     _, other = _train(objective, gain="linear")
-    assert (linear.score(DATA.X) == other.score(DATA.X)).all()
+    assert (linear.predict(DATA.X) == other.predict(DATA.X)).all()
 
 
 def test_softmax_is_that_of_scikit_learn_in_the_limit() -> None:
@@ -63,7 +63,7 @@ def test_a_booster_of_classes_is_saved_cut_and_continued(objective: str, tmp_pat
     booster.save(tmp_path / "m.rrk")
     back = rr.Booster.load(tmp_path / "m.rrk")
     assert back == booster == rr.Booster.from_text(booster.to_text())
-    assert (back.score(DATA.X) == booster.score(DATA.X)).all()
+    assert (back.predict(DATA.X) == booster.predict(DATA.X)).all()
     short = booster.truncate(4)
     assert (short.num_rounds, short.num_trees) == (4, 4 * margins)
     more = rr.train(train, objective=objective, base=short, **{**SMALL, "num_trees": 2})  # type: ignore[arg-type]
@@ -97,7 +97,7 @@ def test_what_classes_cannot_do_is_told() -> None:
 def test_errs_probabilities_are_learned_as_they_are() -> None:
     train = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid)
     booster = rr.train(train, objective="err_logistic", metric="err@10", num_trees=30)
-    learned = 1 / (1 + np.exp(-booster.score(DATA.X)))
+    learned = 1 / (1 + np.exp(-booster.predict(DATA.X)))
     wanted = (2**DATA.y - 1) / 2 ** DATA.y.max()
     assert abs(learned.mean() - wanted.mean()) < 0.02
     assert np.corrcoef(learned, wanted)[0, 1] > 0.6

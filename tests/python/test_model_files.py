@@ -60,7 +60,7 @@ def test_what_is_no_model_and_what_is_too_new_are_told(tmp_path: Path) -> None:
 def test_another_number_of_features_is_refused(booster: rr.Booster) -> None:
     for width in (3, booster.num_features + 1):
         with pytest.raises(rr.DataError, match=f"got {width}, expected {booster.num_features}"):
-            booster.score(np.zeros((4, width)))
+            booster.predict(np.zeros((4, width)))
 
 
 FULL = """

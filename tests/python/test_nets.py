@@ -111,7 +111,7 @@ def test_a_net_is_a_booster_like_any_other(tmp_path: Path) -> None:
     net.booster.save(path)
     for booster in (rr.Booster.load(path), pickle.loads(pickle.dumps(net.booster))):  # noqa: S301
         assert booster == net.booster
-        assert (booster.score(X) == net.predict(X)).all()
+        assert (booster.predict(X) == net.predict(X)).all()
     assert net.booster.num_trees == 0
     assert repr(net.booster) == "<Booster: a net, 4 features>"
     with pytest.raises(rr.ParamError, match="net is not explained"):
@@ -123,12 +123,12 @@ def test_a_net_is_a_booster_like_any_other(tmp_path: Path) -> None:
 def test_trees_go_on_from_a_net() -> None:
     X, y, qid = made()
     net = rr.LambdaRank(epochs=3).fit(X, y, qid=qid).booster
-    train = rr.Dataset(X, y, qid=qid, base_score=net.score(X))
+    train = rr.Dataset(X, y, qid=qid, base_score=net.predict(X))
     both = rr.train(train, base=net, num_trees=3, num_leaves=4)
     assert both.num_trees == 3
     again = rr.Booster.from_text(both.to_text())
-    assert (again.score(X) == both.score(X)).all()
-    assert not np.allclose(again.score(X), net.score(X))
+    assert (again.predict(X) == both.predict(X)).all()
+    assert not np.allclose(again.predict(X), net.predict(X))
 
 
 def test_params_are_scikit_learns() -> None:

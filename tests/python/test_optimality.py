@@ -45,7 +45,7 @@ def test_trees_are_moved_by_their_weights() -> None:
     booster = rr.train(train, num_trees=5, num_leaves=4)
     found = rr.local_optimum(booster, X, y, qid=qid, directions=20, steps=1, distance=0.5)
     assert found.weights.tolist() == [1.0] * 5
-    assert found.value == pytest.approx(rr.evaluate(booster.score(X), y, qid=qid)["ndcg@10"])
+    assert found.value == pytest.approx(rr.evaluate(booster.predict(X), y, qid=qid)["ndcg@10"])
     assert set(found.peaks) <= {0.0, *found.offsets}
     again = rr.local_optimum(booster, X, y, qid=qid, directions=20, steps=1, distance=0.5)
     assert (again.changes == found.changes).all()

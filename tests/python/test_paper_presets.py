@@ -102,11 +102,11 @@ def slow_lambdamart(
 )
 def test_a_preset_trains_what_its_paper_writes(preset: str, leaves: int, rate: float) -> None:
     train = rr.Dataset(X, Y, qid=QID, base_score=START)
-    ours = rr.train(train, preset=preset, num_trees=4).score(X) + START
+    ours = rr.train(train, preset=preset, num_trees=4).predict(X) + START
     slow = slow_lambdamart(4, leaves, rate)
     np.testing.assert_allclose(ours, slow, rtol=0, atol=1e-5)
     assert np.abs(slow - START).max() > 0.1
-    default = rr.train(train, num_trees=4, num_leaves=leaves, learning_rate=rate).score(X) + START
+    default = rr.train(train, num_trees=4, num_leaves=leaves, learning_rate=rate).predict(X) + START
     assert np.abs(default - slow).max() > 0.01
 
 
@@ -115,7 +115,7 @@ def test_leaf_values_can_be_mean_lambdas() -> None:
     options: dict[str, Any] = {"preset": "wu2008", "num_trees": 3, "leaf_values": "mean"}
     ours = rr.train(train, learning_rate=5, **options)
     slow = slow_lambdamart(3, 20, 5, mean_leaves=True)
-    np.testing.assert_allclose(ours.score(X) + START, slow, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(ours.predict(X) + START, slow, rtol=0, atol=1e-5)
     assert ours.params["leaf_values"] == "mean"
     with pytest.raises(rr.ParamError, match="monotone needs the leaf values"):
         rr.train(train, monotone={0: 1}, leaf_values="mean")
@@ -127,8 +127,8 @@ def test_the_papers_exact_step_is_the_best_weight_of_mean_lambdas() -> None:
     # Wu et al. 2008, section 5.6: one weight from 0.1 to 100 for the whole tree.
     train = rr.Dataset(X, Y, qid=QID, base_score=START)
     options: dict[str, Any] = {"preset": "wu2008", "num_trees": 1, "leaf_values": "mean"}
-    outputs = rr.train(train, learning_rate=1, **options).score(X)
-    ours = rr.train(train, learning_rate=1, step="exact", **options).score(X)
+    outputs = rr.train(train, learning_rate=1, **options).predict(X)
+    ours = rr.train(train, learning_rate=1, step="exact", **options).predict(X)
     same = QID[:, None] == QID
     with np.errstate(divide="ignore", invalid="ignore"):
         crossings = (START[:, None] - START) / (outputs - outputs[:, None])

@@ -136,7 +136,7 @@ def test_metrics_by_cut_are_those_of_evaluate(booster: rr.Booster) -> None:
 
 def test_gains_and_losses_fall_and_are_counted(booster: rr.Booster) -> None:
     noise = np.random.default_rng(0).normal(size=len(DATA.y))
-    found = rr.compare(noise, booster.score(DATA.X), DATA.y, qid=DATA.qid, names=("a$", "b$"))
+    found = rr.compare(noise, booster.predict(DATA.X), DATA.y, qid=DATA.qid, names=("a$", "b$"))
     one = found["ndcg@10"]
     axes = one.plot()
     drawn(axes)

@@ -53,7 +53,7 @@ def test_the_curve_is_near_the_truth_and_the_ranker_better_for_it(
     fresh = rr.datasets.make_polynomial(200, 20, 10, seed=1, num_terms=20, first_query=200)
 
     def value(booster: rr.Booster) -> float:
-        scores = booster.score(fresh.X)
+        scores = booster.predict(fresh.X)
         return float(rr.evaluate(scores, fresh.y, qid=fresh.qid, metrics=["ndcg@5"])["ndcg@5"])
 
     assert value(debiased) > value(biased) + 0.01, (value(debiased), value(biased))

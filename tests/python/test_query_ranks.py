@@ -83,11 +83,11 @@ def test_scores_are_those_of_rows_that_bring_their_ranks(docs: Docs, booster: rr
     assert booster.query_ranks
     assert not plain.query_ranks
     assert booster != plain
-    scores = booster.score(docs.X, qid=docs.qid)
-    assert scores.tolist() == plain.score(wide).tolist()
-    assert scores.tolist() == booster.score(docs.X, group=docs.group).tolist()
+    scores = booster.predict(docs.X, qid=docs.qid)
+    assert scores.tolist() == plain.predict(wide).tolist()
+    assert scores.tolist() == booster.predict(docs.X, group=docs.group).tolist()
     # A model without ranks does not look at the queries.
-    assert plain.score(wide, qid=docs.qid).tolist() == scores.tolist()
+    assert plain.predict(wide, qid=docs.qid).tolist() == scores.tolist()
 
 
 def test_ranks_help_where_relevance_is_within_the_query(docs: Docs, booster: rr.Booster) -> None:
@@ -97,8 +97,8 @@ def test_ranks_help_where_relevance_is_within_the_query(docs: Docs, booster: rr.
     def ndcg(scores: Any) -> float:
         return float(rr.evaluate(scores, test.y, qid=test.qid, metrics="ndcg@10")["ndcg@10"])
 
-    with_ranks = ndcg(booster.score(test.X, qid=test.qid))
-    assert with_ranks > ndcg(without.score(test.X)) + 0.05
+    with_ranks = ndcg(booster.predict(test.X, qid=test.qid))
+    assert with_ranks > ndcg(without.predict(test.X)) + 0.05
     held = rr.Dataset(test.X, test.y, qid=test.qid, like=booster)
     assert booster.evaluate(held)["ndcg@10"] == pytest.approx(with_ranks, abs=1e-12)
 
@@ -112,25 +112,25 @@ def test_the_order_of_rows_and_the_threads_do_not_matter(
     )
     assert moved.fingerprint == train.fingerprint
     assert rr.train(moved, **OPTIONS, num_threads=2) == booster
-    scores = booster.score(docs.X, qid=docs.qid)
+    scores = booster.predict(docs.X, qid=docs.qid)
     for threads in (1, 2):
-        again = booster.score(docs.X[order], qid=docs.qid[order], num_threads=threads)
+        again = booster.predict(docs.X[order], qid=docs.qid[order], num_threads=threads)
         assert again.tolist() == scores[order].tolist()
 
 
 def test_a_batch_of_queries_scores_as_one_at_a_time(docs: Docs, booster: rr.Booster) -> None:
-    scores = booster.score(docs.X, qid=docs.qid)
+    scores = booster.predict(docs.X, qid=docs.qid)
     for query in range(5):
         rows = docs.qid == query
-        alone = booster.score(docs.X[rows], group=[rows.sum()])
+        alone = booster.predict(docs.X[rows], group=[rows.sum()])
         assert alone.tolist() == scores[rows].tolist()
     # One doc as it is.
-    assert booster.score(docs.X[0], group=[1]).tolist() == scores[:1].tolist()
+    assert booster.predict(docs.X[0], group=[1]).tolist() == scores[:1].tolist()
     # More than is copied at a time.
     times = 70_000 // len(docs.y) + 1
     many = np.tile(docs.X, (times, 1))
     ids = np.concatenate([docs.qid + 1000 * copy for copy in range(times)])
-    assert booster.score(many, qid=ids).tolist() == np.tile(scores, times).tolist()
+    assert booster.predict(many, qid=ids).tolist() == np.tile(scores, times).tolist()
 
 
 def test_tables_of_every_kind_are_ranked(
@@ -144,10 +144,10 @@ def test_tables_of_every_kind_are_ranked(
     assert made.feature_names == [*names, *(f"rank({name})" for name in names)]
     model = rr.train(made, **OPTIONS)
     assert model.feature_names == made.feature_names
-    scores = booster.score(docs.X, qid=docs.qid)
-    assert model.score(frame, qid=docs.qid).tolist() == scores.tolist()
+    scores = booster.predict(docs.X, qid=docs.qid)
+    assert model.predict(frame, qid=docs.qid).tolist() == scores.tolist()
     with pytest.raises(rr.DataError, match="another name"):
-        model.score(frame.rename({"b": "z"}), qid=docs.qid)
+        model.predict(frame.rename({"b": "z"}), qid=docs.qid)
     again = rr.Dataset(frame, docs.y, qid=docs.qid, like=model)
     assert again.feature_names == made.feature_names
     with pytest.raises(rr.DataError, match="another name"):
@@ -168,7 +168,7 @@ def test_text_is_ranked(tmp_path: Path, docs: Docs, capsys: pytest.CaptureFixtur
     booster = rr.train(made, **OPTIONS)
     test = rr.Dataset.from_letor(path, like=booster)
     assert test.query_ranks
-    assert booster.score(test).tolist() == booster.score(X, qid=docs.qid).tolist()
+    assert booster.predict(test).tolist() == booster.predict(X, qid=docs.qid).tolist()
     model = tmp_path / "model.rrk"
     arguments = ["--query-ranks", "--num-trees", "10", "--num-leaves", "8", "--min-leaf-docs", "5"]
     assert main(["train", str(path), str(model), *arguments]) == 0
@@ -176,7 +176,7 @@ def test_text_is_ranked(tmp_path: Path, docs: Docs, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert main(["score", str(model), str(path)]) == 0
     printed = capsys.readouterr().out.split()
-    assert [float(score) for score in printed] == booster.score(X, qid=docs.qid).tolist()
+    assert [float(score) for score in printed] == booster.predict(X, qid=docs.qid).tolist()
     named = rr.Dataset.from_letor(path, query_ranks=True, feature_names=["a", "b", "c"])
     assert named.feature_names[3:] == ["rank(a)", "rank(b)", "rank(c)"]
 
@@ -188,8 +188,8 @@ def test_a_validation_set_takes_the_option_of_its_training_set(
     valid = rr.Dataset(test.X, test.y, qid=test.qid, like=train)
     assert valid.query_ranks
     booster = rr.train(train, valid=valid, early_stopping=5, **OPTIONS)
-    scores = booster.score(test.X, qid=test.qid)
-    assert booster.score(valid).tolist() == scores.tolist()
+    scores = booster.predict(test.X, qid=test.qid)
+    assert booster.predict(valid).tolist() == scores.tolist()
     with pytest.raises(rr.ParamError, match="query_ranks: got False, expected True"):
         rr.Dataset(test.X, test.y, qid=test.qid, like=train, query_ranks=False)
     plain = rr.Dataset(docs.X, docs.y, qid=docs.qid)
@@ -200,11 +200,11 @@ def test_a_validation_set_takes_the_option_of_its_training_set(
 def test_a_model_keeps_its_ranks(tmp_path: Path, docs: Docs, booster: rr.Booster) -> None:
     path = tmp_path / "model.rrk"
     booster.save(path)
-    scores = booster.score(docs.X, qid=docs.qid).tolist()
+    scores = booster.predict(docs.X, qid=docs.qid).tolist()
     for same in (rr.Booster.load(path), pickle.loads(pickle.dumps(booster))):  # noqa: S301
         assert same == booster
         assert same.query_ranks
-        assert same.score(docs.X, qid=docs.qid).tolist() == scores
+        assert same.predict(docs.X, qid=docs.qid).tolist() == scores
     assert "features 8 ranks" in booster.to_text()
     assert booster.truncate(3).query_ranks
 
@@ -212,7 +212,7 @@ def test_a_model_keeps_its_ranks(tmp_path: Path, docs: Docs, booster: rr.Booster
 def test_explanations_have_ranks_as_features(docs: Docs, booster: rr.Booster) -> None:
     values = booster.explain(docs.X, qid=docs.qid)
     assert values.shape == (len(docs.y), 9)
-    assert values.sum(axis=1) == pytest.approx(booster.score(docs.X, qid=docs.qid), abs=1e-9)
+    assert values.sum(axis=1) == pytest.approx(booster.predict(docs.X, qid=docs.qid), abs=1e-9)
     assert np.abs(values[:, 4]).sum() > np.abs(values[:, 1]).sum()
     assert len(booster.feature_importance()) == 8
 
@@ -221,30 +221,30 @@ def test_what_cannot_be_ranked_is_refused(
     docs: Docs, train: rr.Dataset, booster: rr.Booster
 ) -> None:
     with pytest.raises(rr.ParamError, match=r"ranks features within queries.*qid="):
-        booster.score(docs.X)
+        booster.predict(docs.X)
     with pytest.raises(rr.ParamError, match="ranks features within queries"):
         booster.explain(docs.X)
     with pytest.raises(rr.ParamError, match="no ranks within their query"):
         booster.contrast(docs.X[1], docs.X[2])
     with pytest.raises(rr.DataError, match="both are given"):
-        booster.score(docs.X, qid=docs.qid, group=docs.group)
+        booster.predict(docs.X, qid=docs.qid, group=docs.group)
     with pytest.raises(rr.DataError, match="another number of features"):
-        booster.score(ranked(docs.X, docs.qid), qid=docs.qid)
+        booster.predict(ranked(docs.X, docs.qid), qid=docs.qid)
     with pytest.raises(rr.ParamError, match="a Dataset knows its queries"):
-        booster.score(train, qid=docs.qid)
+        booster.predict(train, qid=docs.qid)
     with pytest.raises(rr.ParamError, match="batches cannot be ranked"):
         rr.Dataset.from_batches([(docs.X, docs.y, docs.qid)], like=train)
     with pytest.raises(rr.ParamError, match="no other library ranks"):
         booster.export("lightgbm")
     plain = rr.Dataset(ranked(docs.X, docs.qid), docs.y, qid=docs.qid)
     with pytest.raises(rr.DataError, match="the dataset has other features"):
-        booster.score(plain)
+        booster.predict(plain)
     with pytest.raises(rr.DataError, match="the dataset has other features"):
         rr.train(plain, base=booster, **OPTIONS)
     X = docs.X.copy()
     X[17, 2] = np.inf
     with pytest.raises(rr.DataError, match="infinite") as raised:
-        booster.score(X[::-1], qid=docs.qid[::-1])
+        booster.predict(X[::-1], qid=docs.qid[::-1])
     assert raised.value.row == len(X) - 18
     names = ["a", "b", "c", "rank(a)"]
     with pytest.raises(rr.DataError, match="rank"):

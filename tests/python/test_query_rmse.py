@@ -26,7 +26,7 @@ def test_it_is_the_loss_written_by_hand() -> None:
     train = rr.Dataset(X, y, qid=qid)
     ours = rr.train(train, objective="query_rmse", num_trees=20)
     theirs = rr.train(train, objective=centred, num_trees=20)
-    np.testing.assert_allclose(ours.score(X), theirs.score(X), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-5, atol=1e-6)
 
 
 def test_a_constant_added_to_the_labels_of_a_query_changes_nothing() -> None:
@@ -57,7 +57,7 @@ def test_weights_of_rows_weigh_the_mean() -> None:
     weighted = rr.train(rr.Dataset(X, y, qid=qid, row_weight=weight), **options)
     repeated = rr.train(rr.Dataset(X[rows], y[rows], qid=qid[rows]), **options)
     # Bins and the least docs of a leaf see copies, so that trees may differ in a few splits.
-    values = [rr.evaluate(one.score(X), y, qid=qid)["ndcg@10"] for one in (weighted, repeated)]
+    values = [rr.evaluate(one.predict(X), y, qid=qid)["ndcg@10"] for one in (weighted, repeated)]
     assert values[0] == pytest.approx(values[1], abs=0.03)
 
 

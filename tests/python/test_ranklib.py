@@ -25,4 +25,4 @@ def test_the_trees_say_the_same() -> None:
     text = model.export("ranklib").decode()
     root = ET.fromstring(text[text.index("<ensemble>") :])  # noqa: S314
     scores = [sum(leaf(tree[0], row) for tree in root) for row in features[:300]]
-    assert np.allclose(scores, model.score(features[:300]), rtol=1e-12, atol=1e-12)
+    assert np.allclose(scores, model.predict(features[:300]), rtol=1e-12, atol=1e-12)

@@ -45,7 +45,7 @@ def test_training_by_it_improves_it() -> None:
             num_trees=num_trees,
         )
         judged = rr.evaluate(
-            booster.score(test.X), test.y, qid=test.qid, metrics=["rbp(p=0.8)"], relevant_from=2
+            booster.predict(test.X), test.y, qid=test.qid, metrics=["rbp(p=0.8)"], relevant_from=2
         )
         values[num_trees] = judged["rbp(p=0.8)"]
     assert values[60] > values[1] + 0.01
@@ -69,7 +69,7 @@ def test_a_combination_is_as_good_as_a_fine_grid() -> None:
         mixed = (1 - alpha) * first + alpha * second
         value = rr.evaluate(mixed, labels, group=group, metrics=[name])[name]
         assert value <= found.value + 1e-12
-    mixed = found.score([first, second])
+    mixed = found.predict([first, second])
     assert rr.evaluate(mixed, labels, group=group, metrics=[name])[name] == found.value
 
 

@@ -227,7 +227,7 @@ def test_colours_have_contrast_in_light_dark_and_on_paper() -> None:
 
 
 def test_figures_are_those_of_the_package(made: rr.Report, booster: rr.Booster) -> None:
-    scores = booster.score(TEST.X)
+    scores = booster.predict(TEST.X)
     noise = np.random.default_rng(0).normal(size=len(TEST.y))
     expected = rr.evaluate(scores, TEST.y, qid=TEST.qid, metrics=["ndcg@10", "map"])
     found = made.evaluations[EVIL]
@@ -260,7 +260,7 @@ def test_the_same_makes_the_same_page(booster: rr.Booster) -> None:
 
 
 def test_swaps_are_what_the_metric_loses(booster: rr.Booster) -> None:
-    scores = booster.score(TEST.X)
+    scores = booster.predict(TEST.X)
     rankers = {"feature": TEST.X[:, 0], "trees": booster}
     given = {"y": TEST.y, "X": TEST.X, "qid": TEST.qid}
     from rustrank.combining.side_by_side import SideBySide
@@ -321,7 +321,7 @@ def test_ranks_within_queries_are_explained_too() -> None:
 
 def test_rankers_may_be_of_any_kind(booster: rr.Booster, tmp_path: Path) -> None:
     booster.save(tmp_path / "model.rrk")
-    scores = booster.score(TEST.X)
+    scores = booster.predict(TEST.X)
     combiner = rr.Combiner(method="average").fit(
         {"a": booster, "b": booster}, TEST.y, X=TEST.X, qid=TEST.qid
     )
@@ -427,8 +427,8 @@ def test_ranks_of_the_page_are_those_of_models() -> None:
     wide = np.hstack([TEST.X, ranks])
     written = rr.train(rr.Dataset(wide, TEST.y, qid=TEST.qid), num_trees=5)
     docs = rr.Dataset(TEST.X, TEST.y, qid=TEST.qid, query_ranks=True)
-    found = rr.train(docs, num_trees=5).score(TEST.X, qid=TEST.qid)
-    assert np.array_equal(found, written.score(wide))
+    found = rr.train(docs, num_trees=5).predict(TEST.X, qid=TEST.qid)
+    assert np.array_equal(found, written.predict(wide))
 
 
 def test_sentences_and_p_values_of_several_rankers_are_corrected() -> None:

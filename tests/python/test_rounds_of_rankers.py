@@ -30,7 +30,7 @@ def test_call_backs_see_each_round_and_can_end_training(ranker: Any) -> None:
 
     def see(latest: rr.Round) -> bool:
         rounds.append(latest)
-        scores.append(latest.booster.score(VALID.X))
+        scores.append(latest.booster.predict(VALID.X))
         return latest.number == 4
 
     fitted = _fitted(ranker, callbacks=see, **EVAL)

@@ -59,31 +59,31 @@ def test_a_mixture_normalises_what_its_boosters_score(
 ) -> None:
     weights = [0.5, 2.0, 1.0]
     mixed = rr.mix(boosters, weights, normalise=name)
-    scores = [one.score(OTHER.X, qid=OTHER.qid) for one in boosters]
+    scores = [one.predict(OTHER.X, qid=OTHER.qid) for one in boosters]
     wanted = sum(w * ORACLES[name](s) for w, s in zip(weights, scores, strict=True))
-    assert np.allclose(mixed.score(OTHER.X, qid=OTHER.qid), wanted, rtol=1e-12, atol=1e-12)
+    assert np.allclose(mixed.predict(OTHER.X, qid=OTHER.qid), wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_a_set_gives_mean_and_variance_whatever_its_order(boosters: list[rr.Booster]) -> None:
     two = boosters[:2]
-    scores = [one.score(DATA.X) for one in two]
+    scores = [one.predict(DATA.X) for one in two]
     mixed = rr.mix(two, normalise="set", scores=scores)
     shuffled = [np.random.default_rng(0).permutation(one) for one in scores]
     assert mixed == rr.mix(two, normalise="set", scores=shuffled)
     wanted = sum((s - s.mean()) / s.std() / 2 for s in scores)
-    made = mixed.score(DATA.X)
+    made = mixed.predict(DATA.X)
     assert np.allclose(made, wanted, rtol=1e-9, atol=1e-12)
     pairs = [(math.fsum(s) / len(s), 2.0) for s in scores]
-    by_pair = rr.mix(two, normalise=pairs).score(DATA.X)
+    by_pair = rr.mix(two, normalise=pairs).predict(DATA.X)
     assert np.allclose(by_pair, sum((s - s.mean()) / 4 for s in scores), rtol=1e-9, atol=1e-12)
     each = rr.mix(two, [1, 1], normalise=[None, "set"], scores=[None, scores[1]])
     wanted = scores[0] + (scores[1] - scores[1].mean()) / scores[1].std()
-    assert np.allclose(each.score(DATA.X), wanted, rtol=1e-9, atol=1e-12)
+    assert np.allclose(each.predict(DATA.X), wanted, rtol=1e-9, atol=1e-12)
 
 
 def test_equal_scores_are_scaled_to_nothing(boosters: list[rr.Booster]) -> None:
     mixed = rr.mix(boosters[:1], normalise="set", scores=[np.full(10, 3.0)])
-    assert np.allclose(mixed.score(DATA.X), boosters[0].score(DATA.X) - 3.0)
+    assert np.allclose(mixed.predict(DATA.X), boosters[0].predict(DATA.X) - 3.0)
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -100,26 +100,26 @@ def test_a_stack_scores_what_its_outer_booster_scores_on_its_table(
     ]
     outer = rr.train(rr.Dataset(table, DATA.y, qid=DATA.qid), num_trees=6)
     booster = stacking.booster(outer)
-    wanted = outer.score(stacking.table(OTHER.X, qid=OTHER.qid))
-    assert (booster.score(OTHER.X, qid=OTHER.qid) == wanted).all()
+    wanted = outer.predict(stacking.table(OTHER.X, qid=OTHER.qid))
+    assert (booster.predict(OTHER.X, qid=OTHER.qid) == wanted).all()
     shuffled = np.random.default_rng(1).permutation(len(wanted))
-    scores = booster.score(OTHER.X[shuffled], qid=OTHER.qid[shuffled], num_threads=2)
+    scores = booster.predict(OTHER.X[shuffled], qid=OTHER.qid[shuffled], num_threads=2)
     assert (scores == wanted[shuffled]).all()
     booster.save(tmp_path / "stack.rrk")
     read = rr.Booster.load(tmp_path / "stack.rrk")
     assert read == booster == copy.copy(booster)
-    assert (read.score(OTHER.X.astype(np.float64), qid=OTHER.qid) == wanted).all()
+    assert (read.predict(OTHER.X.astype(np.float64), qid=OTHER.qid) == wanted).all()
     mixed = rr.mix([booster, boosters[2]], normalise="query")
-    assert mixed.score(OTHER.X, qid=OTHER.qid).shape == wanted.shape
+    assert mixed.predict(OTHER.X, qid=OTHER.qid).shape == wanted.shape
     assert repr(booster).startswith("<Booster: 25 trees of models inside, 50 features")
     with pytest.raises(rr.ParamError, match="other docs of the query"):
-        booster.score(OTHER.X)
+        booster.predict(OTHER.X)
 
 
 def test_features_are_those_of_their_definition(boosters: list[rr.Booster]) -> None:
     stacking = rr.Stacking({"mart": boosters[0]}, own=False)
     made = stacking.features(OTHER.X, qid=OTHER.qid)
-    scores = boosters[0].score(OTHER.X)
+    scores = boosters[0].predict(OTHER.X)
     assert stacking.names == ["mart_score", "mart_max", "mart_mean", "mart_top3"]
     for one in np.unique(OTHER.qid):
         own = scores[OTHER.qid == one]

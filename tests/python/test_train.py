@@ -152,8 +152,8 @@ def test_history_evaluate_and_score_agree(valid: rr.Dataset, train: rr.Dataset) 
     other = rr.datasets.make_polynomial(num_queries=25, seed=2)
     metrics = ["ndcg@10", "map", "err@5"]
     booster = _trained(train, valid=valid, metric=metrics)
-    scores = booster.score(other.X)
-    assert np.array_equal(scores, booster.score(valid))
+    scores = booster.predict(other.X)
+    assert np.array_equal(scores, booster.predict(valid))
     said = rr.evaluate(scores, other.y, qid=other.qid, metrics=metrics)
     for metric in metrics:
         assert booster.evaluate(valid, metrics)[metric] == said[metric]
@@ -367,7 +367,7 @@ def test_a_loss_of_ones_own_sees_one_query_at_a_time(
     assert values[-1] > values[0]
     # The same loss of ours, up to its arithmetic.
     ours = _trained(train, objective="ranknet", pairs_to=None)
-    assert np.corrcoef(booster.score(raw.X), ours.score(raw.X))[0, 1] > 0.95
+    assert np.corrcoef(booster.predict(raw.X), ours.predict(raw.X))[0, 1] > 0.95
     assert booster == _trained(train, objective=loss, num_threads=1)
 
 
@@ -378,7 +378,7 @@ def test_a_metric_of_ones_own(train: rr.Dataset, valid: rr.Dataset) -> None:
     booster = _trained(train, metric=["ndcg@10", first], valid=valid)
     assert list(booster.history["valid"]) == ["ndcg@10", "first"]
     assert booster == _trained(train, metric=["ndcg@10"])
-    scores, ids = booster.score(valid), np.repeat(valid.query_ids, valid.query_sizes)
+    scores, ids = booster.predict(valid), np.repeat(valid.query_ids, valid.query_sizes)
     expected = [first(scores[ids == q], valid.labels[ids == q]) for q in valid.query_ids]
     assert booster.history["valid"]["first"][-1] == pytest.approx(np.mean(expected))
 
@@ -394,7 +394,7 @@ def test_preferences_take_the_place_of_labels(raw: rr.datasets.Ranking, train: r
     blank = rr.Dataset(raw.X, np.zeros(len(raw.y)), qid=raw.qid)
     booster = _trained(blank, objective="ranknet", preferences=pairs)
     ours = _trained(train, objective="ranknet", pairs_to=None)
-    assert np.corrcoef(booster.score(raw.X), ours.score(raw.X))[0, 1] > 0.95
+    assert np.corrcoef(booster.predict(raw.X), ours.predict(raw.X))[0, 1] > 0.95
     order = np.random.default_rng(1).permutation(len(raw.y))
     where = np.argsort(order)
     moved = rr.Dataset(raw.X[order], np.zeros(len(raw.y)), qid=raw.qid[order])
@@ -538,10 +538,10 @@ def test_what_cannot_be_learned_is_told(raw: rr.datasets.Ranking, train: rr.Data
 
 def test_base_scores_are_where_training_starts(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
     base = _trained(train, objective="regression", num_trees=3)
-    scored = rr.Dataset(raw.X, raw.y, qid=raw.qid, base_score=base.score(raw.X))
+    scored = rr.Dataset(raw.X, raw.y, qid=raw.qid, base_score=base.predict(raw.X))
     more = _trained(scored)
-    with_base = more.score(scored)
-    assert np.allclose(with_base, base.score(raw.X) + more.score(raw.X))
+    with_base = more.predict(scored)
+    assert np.allclose(with_base, base.predict(raw.X) + more.predict(raw.X))
     assert more.evaluate(scored)["ndcg@10"] > more.evaluate(train)["ndcg@10"] - 0.2
     # The base's trees are in the model, its scores in the data.
     other = rr.Dataset(raw.X + 1, raw.y, qid=raw.qid)
@@ -585,7 +585,7 @@ _INTERRUPTED = """
     except KeyboardInterrupt as error:
         booster = error.booster
         assert booster.num_trees > 0
-        assert len(booster.score(raw.X)) == len(raw.y)
+        assert len(booster.predict(raw.X)) == len(raw.y)
         assert rr.Booster.load(sys.argv[1]).num_trees == booster.num_trees
         print("interrupted", flush=True)
 """
@@ -652,13 +652,13 @@ def test_a_forked_child_scores_calls_of_every_length(
     raw: rr.datasets.Ranking, train: rr.Dataset
 ) -> None:
     booster = _trained(train)
-    scores = booster.score(np.tile(raw.X, (5, 1)))
+    scores = booster.predict(np.tile(raw.X, (5, 1)))
     child = os.fork()
     if child == 0:
         code = 1
         try:
             lengths = (1, 10, 100, len(raw.X))
-            code = sum(not np.array_equal(booster.score(raw.X[:n]), scores[:n]) for n in lengths)
+            code = sum(not np.array_equal(booster.predict(raw.X[:n]), scores[:n]) for n in lengths)
         finally:
             os._exit(code)
     _, status = os.waitpid(child, 0)
@@ -669,12 +669,12 @@ def test_threads_share_a_booster_and_train_side_by_side(
     raw: rr.datasets.Ranking, train: rr.Dataset
 ) -> None:
     booster = _trained(train)
-    expected = booster.score(raw.X)
+    expected = booster.predict(raw.X)
 
     def work(number: int) -> bool:
         if number % 4 == 0:
             return _trained(train, objective=_pairs, num_trees=2) == ours
-        return np.array_equal(booster.score(raw.X), expected)
+        return np.array_equal(booster.predict(raw.X), expected)
 
     ours = _trained(train, objective=_pairs, num_trees=2)
     with ThreadPoolExecutor(8) as pool:

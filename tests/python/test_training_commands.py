@@ -64,10 +64,10 @@ def test_train_and_score_do_what_python_does(files: Path, tmp_path: Path) -> Non
     said = told["valid"][str(valid)]
     assert said["map"] == max(expected.history["valid"]["map"])
     scores = np.array(good("score", model, valid).split(), np.float64)
-    assert np.array_equal(scores, expected.score(checked))
+    assert np.array_equal(scores, expected.predict(checked))
     # A booster alone is enough to read what it is to score.
     own = rr.Dataset.from_letor(valid, like=booster)
-    assert np.array_equal(booster.score(own), scores)
+    assert np.array_equal(booster.predict(own), scores)
     assert booster.evaluate(own, "map")["map"] == said["map"]
 
 
@@ -140,7 +140,7 @@ def test_convert_writes_what_the_ending_says(files: Path, tmp_path: Path) -> Non
     assert good("convert", tmp_path / "m.txt", tmp_path / "again", "--to", "rustrank") == ""
     rows = np.random.default_rng(1).normal(size=(50, booster.num_features))
     again = rr.Booster.load(tmp_path / "again")
-    assert np.array_equal(again.score(rows), booster.score(rows))
+    assert np.array_equal(again.predict(rows), booster.predict(rows))
 
 
 def test_what_cannot_be_converted_is_one_line(files: Path, tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_validation_set_judges_and_stops(docs: Ranking) -> None:
         eval_set=[(dict(zip(names, valid.X.T, strict=True)), valid.y, valid.qid)],
     )
     assert found.booster == own.booster_
-    scores = own.booster_.score(valid.X)
+    scores = own.booster_.predict(valid.X)
     assert float(found.value) == float(rr.evaluate(scores, valid.y, qid=valid.qid)["ndcg@10"])
 
 
@@ -377,7 +377,9 @@ def test_the_command_does_what_the_function_does(docs: Ranking, tmp_path: Path) 
     read = rr.datasets.read_letor(path)
     theirs = rr.tune(trees(max_label=None), read, SPACE, folds=3)
     assert json.loads(said.stdout)["best"] == theirs.best
-    assert rr.Booster.load(model).score(read.X).tolist() == theirs.booster.score(read.X).tolist()
+    assert (
+        rr.Booster.load(model).predict(read.X).tolist() == theirs.booster.predict(read.X).tolist()
+    )
 
 
 def test_the_command_takes_ranges_and_names_what_is_wrong(docs: Ranking, tmp_path: Path) -> None:

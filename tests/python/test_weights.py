@@ -65,12 +65,12 @@ def test_weight_two_is_twice(
     bound = {"min_leaf_hess": 2.0} if objective in ("err_logistic", *POINTWISE) else {}
     one = _trained(objective, weighted, valid=valid, **bound)
     two = _trained(objective, doubled, **bound)
-    assert np.allclose(one.score(raw.X), two.score(raw.X), rtol=1e-5, atol=1e-6)
+    assert np.allclose(one.predict(raw.X), two.predict(raw.X), rtol=1e-5, atol=1e-6)
     values = one.history
     assert np.allclose(values["valid"]["ndcg@10"], values["again"]["ndcg@10"], rtol=1e-12)
     light = rr.Dataset(raw.X, raw.y, qid=raw.qid, like=plain)
     other = _trained(objective, light, **bound)
-    assert not np.allclose(one.score(raw.X), other.score(raw.X), rtol=1e-5, atol=1e-6)
+    assert not np.allclose(one.predict(raw.X), other.predict(raw.X), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("objective", ALL)
@@ -83,7 +83,7 @@ def test_weight_zero_is_absent_to_the_last_bit(
     few = rr.Dataset(raw.X[kept], raw.y[kept], qid=raw.qid[kept], query_weight=ones, like=plain)
     one = _trained(objective, weighted, valid={"valid": weighted, "few": few})
     two = _trained(objective, few)
-    assert np.array_equal(one.score(raw.X), two.score(raw.X))
+    assert np.array_equal(one.predict(raw.X), two.predict(raw.X))
     assert one.history["valid"]["ndcg@10"].tolist() == one.history["few"]["ndcg@10"].tolist()
 
 
@@ -99,7 +99,7 @@ def test_rows_of_weight_zero_are_absent_from_losses_on_single_docs(
         raw.X[kept], raw.y[kept], qid=raw.qid[kept], row_weight=weight[kept], like=plain
     )
     one, two = _trained(objective, weighted), _trained(objective, few)
-    assert np.array_equal(one.score(raw.X), two.score(raw.X))
+    assert np.array_equal(one.predict(raw.X), two.predict(raw.X))
 
 
 # A doc's weight is part of its content, which all draws of `xendcg` go by.
@@ -111,7 +111,7 @@ def test_rows_of_one_weight_are_their_query_with_that_weight(
     rows = rr.Dataset(raw.X, raw.y, qid=raw.qid, row_weight=by_row, like=plain)
     queries = rr.Dataset(raw.X, raw.y, qid=raw.qid, query_weight=DOUBLED, like=plain)
     one, two = (_trained(objective, data, noise_scale=0.0) for data in (rows, queries))
-    assert np.array_equal(one.score(raw.X), two.score(raw.X))
+    assert np.array_equal(one.predict(raw.X), two.predict(raw.X))
 
 
 @pytest.mark.parametrize(

@@ -425,9 +425,9 @@ def test_full_selection_judges_a_tree_on_the_docs_of_the_others(folder: Path, mo
             y, qid = (
                 np.concatenate([getattr(parts[at], name) for at in judges]) for name in ("y", "qid")
             )
-            after = [scores[at] + tree.score(parts[at].X) for at in judges]
+            after = [scores[at] + tree.predict(parts[at].X) for at in judges]
             values.append(float(rr.evaluate(np.concatenate(after), y, qid=qid)["ndcg@10"]))
         best = trees[int(np.argmax(values))]
-        scores = [one + best.score(part.X) for one, part in zip(scores, parts, strict=True)]
+        scores = [one + best.predict(part.X) for one, part in zip(scores, parts, strict=True)]
     for part, slow in zip(parts, scores, strict=True):
-        np.testing.assert_allclose(booster.score(part.X), slow, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(booster.predict(part.X), slow, rtol=0, atol=1e-6)

@@ -141,7 +141,7 @@ def test_full_selection_starts_from_the_scores_of_the_base(
     files = rr.Shards.load(folder / "train-txt").paths(range(3))
     parts = [rr.datasets.read_letor(file) for file in files]
     bins = rr.Dataset.from_letor(list(files))
-    scores = [base.score(part.X) for part in parts]
+    scores = [base.predict(part.X) for part in parts]
     for _ in range(3):
         trees = [
             rr.train(
@@ -157,12 +157,12 @@ def test_full_selection_starts_from_the_scores_of_the_base(
             y, qid = (
                 np.concatenate([getattr(parts[at], name) for at in judges]) for name in ("y", "qid")
             )
-            after = [scores[at] + tree.score(parts[at].X) for at in judges]
+            after = [scores[at] + tree.predict(parts[at].X) for at in judges]
             values.append(float(rr.evaluate(np.concatenate(after), y, qid=qid)["ndcg@10"]))
         best = trees[int(np.argmax(values))]
-        scores = [one + best.score(part.X) for one, part in zip(scores, parts, strict=True)]
+        scores = [one + best.predict(part.X) for one, part in zip(scores, parts, strict=True)]
     for part, slow in zip(parts, scores, strict=True):
-        np.testing.assert_allclose(booster.score(part.X), slow, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(booster.predict(part.X), slow, rtol=0, atol=1e-6)
     drawn = rr.train(folder / "train-txt", mode="sample-selection", **told)
     assert drawn.num_rounds == base.num_rounds + 3
 

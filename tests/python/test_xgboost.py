@@ -80,7 +80,7 @@ def test_their_models_score_the_same_here(kind: str, tmp_path: Path) -> None:
     if kind == "linear":
         rows = np.nan_to_num(rows)
     wanted = theirs.predict(matrix(kind, rows), output_margin=True)
-    found = ours.score(rows)
+    found = ours.predict(rows)
     scale = np.abs(wanted).max()
     # So many additions of singles, each wrong by half a unit in the last place at most.
     assert np.abs(found - wanted).max() < 40 * scale * 2**-24
@@ -95,11 +95,11 @@ def test_our_models_score_the_same_there() -> None:
     theirs = xgb.Booster()
     theirs.load_model(bytearray(ours.export("xgboost")))
     rows = table(9)
-    wanted = ours.score(rows)
+    wanted = ours.predict(rows)
     found = theirs.predict(xgb.DMatrix(rows), output_margin=True)
     assert np.abs(found - wanted).max() < 50 * np.abs(wanted).max() * 2**-24
     back = rr.Booster.from_text(ours.export("xgboost").decode())
-    assert np.array_equal(back.score(rows), wanted)
+    assert np.array_equal(back.predict(rows), wanted)
 
 
 def test_what_cannot_be_read_is_said() -> None:
@@ -130,4 +130,4 @@ def test_broken_binary_files_are_refused(tmp_path: Path) -> None:
         (tmp_path / "changed").write_bytes(changed)
         # Their format has no checksum: a model is read, or the fault is told.
         with contextlib.suppress(rr.ModelFormatError, rr.DataError):
-            rr.Booster.load(tmp_path / "changed").score(table(3, 5))
+            rr.Booster.load(tmp_path / "changed").predict(table(3, 5))

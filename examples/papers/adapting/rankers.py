@@ -56,7 +56,7 @@ def best(tried: Iterable[Ranker]) -> Ranker:
 
 
 def judged(booster: rr.Booster, valid: Docs) -> float:
-    return float(rr.evaluate(booster.score(valid.X), valid.y, qid=valid.qid)["ndcg@10"])
+    return float(rr.evaluate(booster.predict(valid.X), valid.y, qid=valid.qid)["ndcg@10"])
 
 
 def net(docs: Docs, valid: Docs, units: int, how: Nets) -> Ranker:
@@ -168,7 +168,7 @@ def interpolated(rankers: Mapping[str, Ranker], valid: Docs) -> Ranker:
     combiner = rr.Combiner(method=method, negative=False)
     combiner.fit(boosters, valid.y, X=valid.X, qid=valid.qid)
     # A net's score and another's have no common unit: the share of each is what its spread adds.
-    spreads = [one.score(valid.X).std() for one in boosters.values()]
+    spreads = [one.predict(valid.X).std() for one in boosters.values()]
     shares = combiner.weights * spreads / (combiner.weights @ spreads)
     text = " + ".join(f"{share:.2f} {name}" for name, share in zip(boosters, shares, strict=True))
     return Ranker(combiner.booster, float(combiner.value), text)

@@ -88,7 +88,7 @@ class Tested:
         self.y.append(docs.y)
         self.qid.append(docs.qid + (len(self.qid) << 32))
         for name, ranker in rankers.items():
-            self.scores.setdefault(name, []).append(ranker.booster.score(docs.X))
+            self.scores.setdefault(name, []).append(ranker.booster.predict(docs.X))
             self.chosen.setdefault(name, []).append(ranker.chosen)
 
     def row(self, name: str) -> dict[str, rr.MetricValue]:

@@ -104,7 +104,7 @@ class RecipeContext:
 
     def score(self, booster: Booster, docs: RawRows) -> Scores:
         """Return a booster's scores of documents."""
-        return booster.score(docs.X, num_threads=self.judging.num_threads)
+        return booster.predict(docs.X, num_threads=self.judging.num_threads)
 
     def named(self, recipe: str, base: str) -> str:
         """Return the name of a recipe's ranker of one base."""
@@ -223,7 +223,7 @@ class RecipeContext:
             docs = self.binned(self.data.fit.take(rows), base)
             held = self.binned(choosing.take(judged), base)
             for at, booster in enumerate(candidates(docs)):
-                unseen[at, judged] = booster.score(held, num_threads=self.judging.num_threads)
+                unseen[at, judged] = booster.predict(held, num_threads=self.judging.num_threads)
         return int(np.argmax([float(self.value(scores, choosing)) for scores in unseen]))
 
     def binned(self, docs: RawRows, base: Booster) -> Dataset:

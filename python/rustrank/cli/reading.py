@@ -58,7 +58,7 @@ class Docs:
             X = np.pad(X, ((0, 0), (0, max(0, booster.num_raw_features - X.shape[1]))))
         of_rows = self.queries
         known = {"qid": of_rows[0]} if isinstance(of_rows, tuple) else {"group": of_rows}
-        return booster.score(X, num_threads=num_threads, **known)
+        return booster.predict(X, num_threads=num_threads, **known)
 
     @contextmanager
     def lines_in_errors(self) -> Iterator[None]:

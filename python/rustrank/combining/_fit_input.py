@@ -147,7 +147,7 @@ def _scores(
         if X is None:
             message = f"{name} is a Booster, which needs features to score: pass X="
             raise ParamError(message, code="combine.rankers")
-        scores = ranker.score(X, num_threads=num_threads)
+        scores = ranker.predict(X, num_threads=num_threads)
     else:
         scores = as_scores(ranker, f"scores of {name}")
     check_length(f"scores of {name}", len(scores), num_docs, "rows")

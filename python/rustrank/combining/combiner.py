@@ -14,7 +14,7 @@ from rustrank.combining import _fit_input as fit_input
 from rustrank.errors import RustrankError
 from rustrank.estimators.raw_rankers import LambdaRank
 from rustrank.formatting import Table, TableResult, interval, number
-from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
+from rustrank.inputs.keywords import OF_MODEL, OF_ONE_METRIC, no_attribute, refuses_unknown
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value, plain_value
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_combiner
@@ -137,7 +137,7 @@ class Combiner(TableResult):
     (<ndcg 1.0000, 1 query>, (0.25, 0.4))
     >>> best.weights
     array([0.675, 0.325])
-    >>> best.score([[1, 2, 0], [0, 0, 3]]).argsort()[::-1]
+    >>> best.predict([[1, 2, 0], [0, 0, 3]]).argsort()[::-1]
     array([1, 2, 0])
     """
 
@@ -185,7 +185,7 @@ class Combiner(TableResult):
         if name in Combiner.__annotations__:
             message = "the combiner is not fitted: call fit first"
             raise RustrankError(message, code="combine.unfitted")
-        raise AttributeError(f"a Combiner has no attribute {name!r}")
+        raise no_attribute(self, name, OF_MODEL)
 
     def fit(
         self,
@@ -307,7 +307,7 @@ class Combiner(TableResult):
             raise RustrankError(message, code="combine.scores")
         return merged(boosters, self._weights)
 
-    def score(self, docs: Any) -> NDArray[np.float64]:
+    def predict(self, docs: Any) -> NDArray[np.float64]:
         """Return the weighted sum of all rankers' scores.
 
         Parameters
@@ -319,8 +319,8 @@ class Combiner(TableResult):
         net, rankers = self.net, self._rankers.values()
         if all(isinstance(one, Booster) for one in rankers):
             if net is None:
-                return self.booster.score(docs, num_threads=threads)
-            return self._combined([one.score(docs, num_threads=threads) for one in rankers])
+                return self.booster.predict(docs, num_threads=threads)
+            return self._combined([one.predict(docs, num_threads=threads) for one in rankers])
         named = fit_input.in_order(docs, self.names, "docs")
         first = np.asarray(next(iter(named.values())))
         # Labels and queries do not matter here.

@@ -122,10 +122,10 @@ class SideBySide(ScoredRows):
     def score(self, booster: Booster) -> NDArray[np.float64]:
         """Return the scores of a booster."""
         if isinstance(self.X, Dataset):
-            return booster.score(self.X, num_threads=self.num_threads)
+            return booster.predict(self.X, num_threads=self.num_threads)
         of_rows = self.queries
         known = {"qid": of_rows[0]} if isinstance(of_rows, tuple) else {"group": of_rows}
-        return booster.score(self.X, num_threads=self.num_threads, **known)
+        return booster.predict(self.X, num_threads=self.num_threads, **known)
 
     def _scores(self, name: str, ranker: Any) -> NDArray[np.float64]:
         """Return the scores of a ranker, which may be given as scores."""

@@ -118,7 +118,7 @@ class Watched:
             for metric in metrics
         ]
         if self.customs and latest is not None:
-            scores = latest.booster.score(self.binned)
+            scores = latest.booster.predict(self.binned)
             for custom in self.customs:
                 found += [Result(self.name, *one) for one in custom(scores, self.rows)]
         return found

@@ -30,7 +30,7 @@ def scores_of_rounds(
     reading: dict[str, Any] = {"num_threads": num_threads, "missing": missing}
 
     def of(part: Booster) -> NDArray[np.float64]:
-        return part.explain(X, **reading) if contributions else part.score(X, **reading)
+        return part.explain(X, **reading) if contributions else part.predict(X, **reading)
 
     found = of(part_of(booster, end))
     return found - of(booster.truncate(start)) if start > 0 else found

@@ -95,7 +95,7 @@ class Dataset:
         Whether to add the rank of each value within its query as a feature: the place from the smallest
         value, minus a half, over the number of documents with a value; ties share their mean place. Ranks
         follow all features, as ``rank(NAME)``. A booster trained on them computes them itself and needs
-        the queries: ``booster.score(X, qid=...)``. By default as in ``like``, else no. Building the dataset
+        the queries: ``booster.predict(X, qid=...)``. By default as in ``like``, else no. Building the dataset
         needs 4 more bytes for each value.
     max_bins : int, optional
         The most bins a feature may have, besides the one for missing values: 2 to 255, by default
@@ -128,7 +128,7 @@ class Dataset:
     >>> ranked = rr.Dataset(data.X, data.y, qid=data.qid, query_ranks=True)
     >>> ranked.num_features == 2 * train.num_features
     True
-    >>> rr.train(ranked, num_trees=5).score(data.X, qid=data.qid).shape == data.y.shape
+    >>> rr.train(ranked, num_trees=5).predict(data.X, qid=data.qid).shape == data.y.shape
     True
     """
 
@@ -168,7 +168,7 @@ class Dataset:
         base = building.base_of(base, like, has_scores=base_score is not None)
         if base is not None:
             ids, sizes = (qid, group) if base._core.needs_queries else (None, None)
-            base_score = base.score(
+            base_score = base.predict(
                 X, qid=ids, group=sizes, missing=missing, infinite=infinite, num_threads=num_threads
             )
         table = as_table(X)

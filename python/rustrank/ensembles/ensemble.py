@@ -188,7 +188,7 @@ class Ensemble(EnsembleTables):
             weights += [weight / self._spreads[name] / len(parts)] * len(parts)
         return merged(boosters, np.array(weights))
 
-    def score(
+    def predict(
         self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
     ) -> Scores:
         """Score docs with the chosen combination.
@@ -196,9 +196,9 @@ class Ensemble(EnsembleTables):
         Parameters
         ----------
         X, qid, group, num_threads
-            As for `Booster.score`; queries are needed if a member looks at whole queries.
+            As for `Booster.predict`; queries are needed if a member looks at whole queries.
         """
-        return self.booster.score(X, qid=qid, group=group, num_threads=num_threads)
+        return self.booster.predict(X, qid=qid, group=group, num_threads=num_threads)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""

@@ -24,7 +24,7 @@ from rustrank.estimators.fitting import (
     weight_of_queries,
     without_fitted,
 )
-from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
+from rustrank.inputs.keywords import OF_PREDICT, no_attribute, refuses_unknown
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.scalars import seed_of, threads, whole
 from rustrank.metrics.evaluation import evaluate
@@ -152,10 +152,7 @@ class Ranker(ABC):
         if isinstance(getattr(type(self), name, None), property):
             # The property raised an AttributeError, as that of a ranker that is not fitted is.
             raise unfitted(type(self).__name__)
-        ours = _ATTRIBUTES.get(name)
-        more = f"; here it is called {ours}" if ours else ""
-        message = f"{type(self).__name__!r} object has no attribute {name!r}{more}"
-        raise AttributeError(message)
+        raise no_attribute(self, name, _ATTRIBUTES)
 
     @property
     def booster_(self) -> Booster:
@@ -189,7 +186,7 @@ class Ranker(ABC):
         if not needed:
             ids = sizes = None
         reading = {"missing": self.missing} if hasattr(self, "missing") else {}
-        return booster.score(taken, qid=ids, group=sizes, num_threads=self._threads(), **reading)
+        return booster.predict(taken, qid=ids, group=sizes, num_threads=self._threads(), **reading)
 
     def score(
         self,

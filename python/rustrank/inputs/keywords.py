@@ -17,8 +17,10 @@ __all__ = [
     "OF_DATASET",
     "OF_EVALUATE",
     "OF_FIT",
+    "OF_MODEL",
     "OF_ONE_METRIC",
     "OF_PREDICT",
+    "no_attribute",
     "refuses_unknown",
 ]
 
@@ -82,6 +84,32 @@ OF_PREDICT = {
     **dict.fromkeys(("data", "x"), "X"),
     **dict.fromkeys(("nthread", "n_jobs", "thread_count", "num_thread"), "num_threads"),
 }
+#: The attributes of a `Booster`, by what others say.
+OF_MODEL = {
+    "score": "predict; the value of a metric is evaluate(dataset)",
+    "decision_function": "predict",
+    "save_model": "save",
+    "model_to_string": "to_text",
+    "save_raw": "to_text",
+    "load_model": "Booster.load",
+    "model_from_string": "Booster.from_text",
+    "best_iteration": "best_round",
+    "best_ntree_limit": "best_round",
+    "best_score": "history, which has the metrics after each round",
+    "evals_result": "history",
+    "feature_name": "feature_names",
+    "feature_importances": "feature_importance",
+    "get_score": "feature_importance",
+    "get_fscore": "feature_importance",
+    "get_feature_importance": "feature_importance",
+    "dump_model": "dump",
+    "get_dump": "dump",
+    "trees_to_dataframe": "dump",
+    "num_boosted_rounds": "num_rounds",
+    "current_iteration": "num_rounds",
+    "num_feature": "num_features",
+    "shap_values": "explain",
+}
 #: The arguments of `rustrank.evaluate` and of other functions of several metrics, by what others say.
 OF_EVALUATE = {
     **dict.fromkeys(("metric", "eval_metric", "scoring", "measures"), "metrics"),
@@ -95,6 +123,22 @@ OF_EVALUATE = {
 OF_ONE_METRIC = dict.fromkeys(("metrics", "eval_metric", "scoring"), "metric")
 #: Some of the parameters of training that would be taken for misspelt arguments of a dataset.
 _OF_TRAINING = ("num_trees", "num_round", "num_rounds", "max_categories", "categorical_smooth")
+
+
+def no_attribute(model: object, name: str, ours: Mapping[str, str]) -> AttributeError:
+    """Return the error of an attribute that a model does not have, with what it is called here.
+
+    Parameters
+    ----------
+    model : object
+        The model.
+    name : str
+        The attribute.
+    ours : mapping from str to str
+        Our names of attributes, by those of others.
+    """
+    more = f"; here it is called {ours[name]}" if name in ours else ""
+    return AttributeError(f"{type(model).__name__!r} object has no attribute {name!r}{more}")
 
 
 def refuses_unknown(names: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:

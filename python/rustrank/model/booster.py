@@ -15,6 +15,7 @@ from rustrank.data.dataset_building import ReadOptions
 from rustrank.errors import DataError, wrong_value
 from rustrank.formatting import count
 from rustrank.inputs.categories import Categories, numbered
+from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.tables import Table, as_block, as_table, check_same_features
@@ -119,7 +120,8 @@ class Booster(RankingModel, DescribedModel):
         most = whole("num_trees", num_trees, 0, self.num_rounds)
         return Booster._of(self._core.truncated(most))
 
-    def score(
+    @refuses_unknown(OF_PREDICT)
+    def predict(
         self,
         X: Any,
         *,
@@ -129,7 +131,7 @@ class Booster(RankingModel, DescribedModel):
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
-        """Return the scores of documents; larger is more relevant. `predict` is the same.
+        """Return the scores of documents; larger is more relevant.
 
         Parameters
         ----------
@@ -174,7 +176,7 @@ class Booster(RankingModel, DescribedModel):
         Parameters
         ----------
         X, missing, infinite, num_threads
-            As for `score`, but raw features only.
+            As for `predict`, but raw features only.
 
         Returns
         -------
@@ -219,11 +221,11 @@ class Booster(RankingModel, DescribedModel):
         Parameters
         ----------
         X : array-like of shape (num_docs, num_raw_features), or Dataset
-            Docs, as for `score`.
+            Docs, as for `predict`.
         y : array-like of shape (num_docs,), optional
             Their labels. A Dataset has its own.
         qid, group, missing, infinite, num_threads
-            As for `score`.
+            As for `predict`.
         relevant_from : float, default 1
             The smallest label that counts as relevant.
 
@@ -233,7 +235,7 @@ class Booster(RankingModel, DescribedModel):
         >>> docs, held_out = (rr.datasets.make_polynomial(50, seed=seed) for seed in (0, 1))
         >>> booster = rr.train(rr.Dataset(docs.X, docs.y, qid=docs.qid), num_trees=5)
         >>> calibrated = booster.calibrate(held_out.X, held_out.y, relevant_from=2)
-        >>> p = calibrated.score(held_out.X)
+        >>> p = calibrated.predict(held_out.X)
         >>> bool(0 <= p.min() and p.max() <= 1 and abs(p.mean() - (held_out.y >= 2).mean()) < 1e-9)
         True
         """
@@ -241,7 +243,7 @@ class Booster(RankingModel, DescribedModel):
             hint = "a Dataset has its own" if y is not None else "only a Dataset has its own"
             raise wrong_value("y", y, f"the labels of X; {hint}")
         labels = X.labels if isinstance(X, Dataset) else y
-        scores = self.score(
+        scores = self.predict(
             X, qid=qid, group=group, missing=missing, infinite=infinite, num_threads=num_threads
         )
         threshold = real("relevant_from", relevant_from)
@@ -269,7 +271,7 @@ class Booster(RankingModel, DescribedModel):
         Parameters
         ----------
         X, qid, group, missing, infinite, num_threads
-            As for `score`, but raw features only.
+            As for `predict`, but raw features only.
 
         Returns
         -------
@@ -298,7 +300,7 @@ class Booster(RankingModel, DescribedModel):
         above, below : array-like of shape (num_features,)
             The raw features of the two docs.
         missing, infinite
-            As for `score`.
+            As for `predict`.
         """
         pair = np.stack([_row(above, "above"), _row(below, "below")])
         reading = ReadOptions(missing, infinite, 1)
@@ -327,7 +329,7 @@ class Booster(RankingModel, DescribedModel):
         """
         as_dataset(dataset, "dataset")
         judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
-        scores = self.score(dataset, num_threads=num_threads)
+        scores = self.predict(dataset, num_threads=num_threads)
         core = dataset._core
         queries = ((core.query_codes(), core.num_queries), dataset.query_ids)
         result = judge(scores, dataset.labels, queries, judging, core.query_weight())

@@ -204,13 +204,13 @@ def _movable(
         raise wrong_value("booster", booster, "a Booster")
     if booster.num_trees:
         truncated = (booster.truncate(count) for count in range(booster.num_trees + 1))
-        sums = np.array([one.score(X, num_threads=num_threads) for one in truncated])
+        sums = np.array([one.predict(X, num_threads=num_threads) for one in truncated])
         terms = np.diff(sums, axis=0)
         return np.ones(booster.num_trees), lambda weights: np.asarray(sums[0] + weights @ terms)
 
     def score(weights: _Weights) -> NDArray[np.float64]:
         core = _rustrank.with_net_weights(booster._core, weights.astype(np.float32))
-        return Booster._of(core).score(X, num_threads=num_threads)
+        return Booster._of(core).predict(X, num_threads=num_threads)
 
     return _rustrank.net_weights(booster._core).astype(np.float64), score
 

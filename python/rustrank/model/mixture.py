@@ -137,7 +137,7 @@ def mix(
     >>> data = rr.datasets.make_polynomial(num_queries=50, seed=0)
     >>> train = rr.Dataset(data.X, data.y, qid=data.qid)
     >>> boosters = [rr.train(train, num_trees=5, seed=seed) for seed in (0, 1)]
-    >>> scores = [booster.score(data.X) for booster in boosters]
+    >>> scores = [booster.predict(data.X) for booster in boosters]
     >>> both = rr.mix(boosters, normalise="set", scores=scores)
     >>> both.num_trees
     10

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset
-from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
+from rustrank.inputs.keywords import OF_MODEL, no_attribute
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.scalars import whole
 
@@ -50,34 +50,14 @@ def top_within(scores: NDArray[np.float64], codes: NDArray[Any], k: int) -> NDAr
 
 
 class RankingModel:
-    """What every model with scores can answer: scores by scikit-learn's name, ranks, and the best rows."""
+    """The ranks and the best rows of each query, for every model with `predict`."""
 
-    #: Scores of documents, as `Booster.score` has it.
-    score: Any
+    #: The scores of documents, as `Booster.predict` has it.
+    predict: Any
 
-    @refuses_unknown(OF_PREDICT)
-    def predict(
-        self,
-        X: Any,
-        *,
-        qid: Any = None,
-        group: Any = None,
-        missing: float = math.nan,
-        infinite: str = "error",
-        num_threads: int | None = None,
-    ) -> NDArray[np.float64]:
-        """Return the scores of documents, as `score` does: the name that scikit-learn and others have.
-
-        The ``score`` of an estimator is a metric, that of a `Booster` is this.
-
-        Parameters
-        ----------
-        X, qid, group, missing, infinite, num_threads
-            As for `score`.
-        """
-        reading = {"missing": missing, "infinite": infinite, "num_threads": num_threads}
-        scores: NDArray[np.float64] = self.score(X, qid=qid, group=group, **reading)
-        return scores
+    def __getattr__(self, name: str) -> Any:
+        """Say what an attribute of other libraries' models is called here."""
+        raise no_attribute(self, name, OF_MODEL)
 
     def rank(
         self,
@@ -94,7 +74,7 @@ class RankingModel:
         Parameters
         ----------
         X, missing, infinite, num_threads
-            As for `score`.
+            As for `predict`.
         qid, group : array-like, optional
             The queries, as for `Dataset`. Without either all rows are one query. A `Dataset` knows its
             own.
@@ -132,7 +112,7 @@ class RankingModel:
         Parameters
         ----------
         X, missing, infinite, num_threads
-            As for `score`.
+            As for `predict`.
         k : int, default 10
             The most rows of a query.
         qid, group : array-like, optional

@@ -57,7 +57,7 @@ class Stacking:
     >>> table = stacking.table(other.X, qid=other.qid)
     >>> outer = rr.train(rr.Dataset(table, other.y, qid=other.qid), num_trees=5)
     >>> booster = stacking.booster(outer)
-    >>> bool((booster.score(other.X, qid=other.qid) == outer.score(table)).all())
+    >>> bool((booster.predict(other.X, qid=other.qid) == outer.predict(table)).all())
     True
     """
 
@@ -94,7 +94,7 @@ class Stacking:
     ) -> NDArray[np.float32]:
         """Return the derived features of documents with raw features ``X``."""
         scores = [
-            ranker.score(X, qid=qid, group=group, num_threads=num_threads)
+            ranker.predict(X, qid=qid, group=group, num_threads=num_threads)
             for ranker in self.rankers
         ]
         return self.features_of(scores, qid=qid, group=group)

@@ -141,7 +141,7 @@ class TrialEvaluator:
         return first_value(self.evaluated.evaluate(scores, self.judging)).per_query
 
     def _scores(self, ranker: Ranker, docs: RawRows) -> NDArray[np.float64]:
-        return ranker.booster_.score(docs.X, num_threads=self.judging.num_threads)
+        return ranker.booster_.predict(docs.X, num_threads=self.judging.num_threads)
 
     def fitted(
         self, setting: Mapping[str, Any], train: RawRows | None = None, n_jobs: int | None = None

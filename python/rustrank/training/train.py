@@ -319,7 +319,7 @@ def train(
     >>> booster = rr.train(train, num_trees=5, num_leaves=8)
     >>> booster
     <Booster: 5 trees, 50 features>
-    >>> booster.score(data.X).shape == data.y.shape
+    >>> booster.predict(data.X).shape == data.y.shape
     True
     """
     if more or isinstance(dataset, Mapping):

@@ -62,7 +62,7 @@ def on_a_base(name: str, options: dict[str, Any]) -> Result:
 @case("base stack", "stack")
 def on_scores_of_a_base(name: str) -> Result:
     base, docs = bases()[name], clean()
-    dataset = docs.dataset(base_score=base.score(docs.X, qid=docs.qid))
+    dataset = docs.dataset(base_score=base.predict(docs.X, qid=docs.qid))
     return model(rr.train(dataset, base=base, **SMALL), held())
 
 

@@ -160,7 +160,7 @@ def letor(path: Path, docs: Docs) -> Path:
 
 def model(booster: rr.Booster, test: Docs, **values: Any) -> Result:
     """Return the row of a booster, and how it ranks docs."""
-    scores = booster.score(test.X, qid=test.qid)
+    scores = booster.predict(test.X, qid=test.qid)
     found = rr.evaluate(scores, test.y, qid=test.qid, metrics=METRICS)
     history = [one for by_metric in booster.history.values() for one in by_metric.values()]
     more = {"history": floats(*history)} if history else {}

@@ -109,7 +109,7 @@ def combined(options: dict[str, Any], *, many: bool) -> Result:
     more = [] if curve is None else [curve.start, curve.end, curve.value]
     shown = {"value": best.value, **weights, "alpha": best.alpha}
     values = written(shown).replace(", ", ",").replace("'", "")
-    return Result(scores=floats(best.score(rankers), best.history, *more), values=values)
+    return Result(scores=floats(best.predict(rankers), best.history, *more), values=values)
 
 
 for _name, _options in COMBINED.items():
@@ -210,7 +210,7 @@ def adapted(held_out: Callable[[], Any], **options: Any) -> Result:
     target, background = three(clean(24)), three(clean(30, 0, 4))
     found = rr.adapt({"there": bases()["trees"]}, target, background, **given)
     boosters = [found.boosters[name] for name in sorted(found.boosters)]
-    scores = [one.score(later.X) for one in boosters]
+    scores = [one.predict(later.X) for one in boosters]
     told = floats(figures(found.to_dict()))
     return of_models(boosters, scores, best=found.best.replace(" ", "-"), figures=told)
 

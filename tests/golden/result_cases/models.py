@@ -34,7 +34,7 @@ for _name in ("query", "query_range", "logistic", "query_top", "set"):
     @case(f"mix {_name}", _name)
     def mixture(kind: str) -> Result:
         both = [bases()["logistic"], bases()["linear"]]
-        scores = [one.score(clean().X) for one in both] if kind == "set" else None
+        scores = [one.predict(clean().X) for one in both] if kind == "set" else None
         return model(rr.mix(both, [2.0, 1.0], normalise=kind, scores=scores), held())
 
 
@@ -87,7 +87,7 @@ def classes() -> Result:
 @case("err_relevance")
 def relevance() -> Result:
     """Return probabilities to 12 digits: numpy's own `exp` has other last bits on other processors."""
-    scores = bases()["logistic"].score(held().X)
+    scores = bases()["logistic"].predict(held().X)
     both = rr.err_relevance(scores), rr.err_relevance(scores, qid=held().qid)
     return Result(scores=floats(*(np.round(one, 12) for one in both)))
 
@@ -118,4 +118,4 @@ def export_categories() -> Result:
 def old_files(name: str) -> Result:
     booster = rr.Booster.load(Path(__file__).parents[1] / name)
     X = noise(40 * booster.num_raw_features, 1, 400).reshape(40, -1) - 3
-    return of_models([booster], booster.score(X, group=[25, 15]))
+    return of_models([booster], booster.predict(X, group=[25, 15]))

@@ -192,7 +192,7 @@ def of_mixed(made: dict[str, Any], options: dict[str, Any]) -> Result:
     dataset = mixed().dataset(**made)
     booster = rr.train(dataset, **{**SMALL, **options})
     reading = {name: made[name] for name in ("missing", "infinite") if name in made}
-    scores = booster.score(mixed(2).X, qid=mixed(2).qid, **reading)
+    scores = booster.predict(mixed(2).X, qid=mixed(2).qid, **reading)
     found = booster.evaluate(mixed(2).dataset(like=dataset, **reading), METRICS)
     return of_models([booster], scores, **found)
 
@@ -206,7 +206,7 @@ def texts() -> Result:
     docs, test = mixed(), mixed(2)
     dataset = rr.Dataset(table(docs), docs.y, qid=docs.qid, categorical=["town"])
     booster = rr.train(dataset, **SMALL)
-    scores = booster.score(table(test))
+    scores = booster.predict(table(test))
     return of_models(
         [booster], scores, towns=digest(" ".join(map(str, dataset.categories("town"))))
     )

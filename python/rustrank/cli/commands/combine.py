@@ -144,7 +144,7 @@ def _write(combiner: Combiner, fitted: dict[str, Any], options: argparse.Namespa
     from rustrank.model.booster import Booster
 
     if options.scores:
-        mixed = combiner.score(fitted["rankers"])
+        mixed = combiner.predict(fitted["rankers"])
         lines = "".join(f"{score!r}\n" for score in mixed.tolist())
         if options.scores == PIPE:
             sys.stdout.write(lines)

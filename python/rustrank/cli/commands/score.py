@@ -1,4 +1,4 @@
-"""The command `score`: `Booster.score` for files."""
+"""The command `score`: `Booster.predict` for files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _scores(booster: Booster, options: argparse.Namespace) -> Any:
         return read_docs(options.data, options, values=True).score(booster, options.threads)
     path = path_of(options.data[0])
     dataset = Dataset.from_letor(path, like=booster, **reading_of(options))
-    return booster.score(dataset, num_threads=options.threads)
+    return booster.predict(dataset, num_threads=options.threads)
 
 
 def _has_bins(booster: Booster) -> bool:
