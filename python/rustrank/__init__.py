@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rustrank.reporting.report import *
     from rustrank.selection.cross_validation import *
     from rustrank.selection.folds import *
+    from rustrank.selection.pareto import *
     from rustrank.selection.search_spaces import *
     from rustrank.selection.tuning import *
     from rustrank.training.train import *
@@ -66,6 +67,7 @@ _NAMES = {
     "reporting.report": "Report report",
     "selection.cross_validation": "CrossValidation cross_validate",
     "selection.folds": "QueryFolds",
+    "selection.pareto": "ParetoFront ParetoPoint pareto_front",
     "selection.search_spaces": "Between grids",
     "selection.tuning": "Trial Tuning tune",
     "training.train": "EarlyStopping Round train",

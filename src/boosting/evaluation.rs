@@ -1,8 +1,8 @@
 //! Evaluation sets: the data sets and metrics that are evaluated after each round.
 
-use super::TrainingPlan;
 use super::reducer::RoundReducer;
 use super::score_cache::ScoreCache;
+use super::{EarlyStopping, ExtraMetric, SeveralMetrics, TrainingPlan};
 use crate::data::Dataset;
 use crate::error::{Error, Result, check_features};
 use crate::metric::{Mean, Metric, evaluate, evaluate_rows, largest};
@@ -32,6 +32,8 @@ pub trait CustomMetric: Send + Sync + fmt::Debug {
 pub enum EvaluationMetric {
     /// A metric of this library.
     Metric(Metric),
+    /// A metric of labels other than the relevance.
+    Extra(ExtraMetric),
     /// A metric of the caller.
     Other(Arc<dyn CustomMetric>),
 }
@@ -50,6 +52,7 @@ impl fmt::Display for EvaluationMetric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Metric(metric) => metric.fmt(f),
+            Self::Extra(extra) => f.write_str(&extra.name),
             Self::Other(other) => f.write_str(other.name()),
         }
     }
@@ -110,16 +113,29 @@ impl EvaluationSets {
 
     /// When training ends, and the names of its values.
     pub(super) fn round_plan(&self, plan: &TrainingPlan) -> RoundPlan {
-        RoundPlan {
-            max_rounds: plan.params.num_trees,
-            patience: plan.patience,
-            sets: self.sets().map(|set| set.name.clone()).collect(),
-            metrics: self.metrics.iter().map(ToString::to_string).collect(),
+        let mut metrics: Vec<String> = self.metrics.iter().map(ToString::to_string).collect();
+        let mut patience = plan.patience;
+        let several = plan.loss.several();
+        let is_guarded = several.is_some_and(|several| !several.guards.is_empty());
+        if several.is_some() {
+            metrics.push(SeveralMetrics::name().to_owned());
         }
+        if is_guarded && patience.is_none() {
+            // No waiting ends the training; but the best round keeps the guards.
+            patience =
+                Some(EarlyStopping { rounds: usize::MAX, set: 0, metric: metrics.len() - 1 });
+        }
+        let sets = self.sets().map(|set| set.name.clone()).collect();
+        RoundPlan { max_rounds: plan.params.num_trees, patience, sets, metrics, is_guarded }
+    }
+
+    /// The number of metrics that are evaluated on each set.
+    pub(super) fn num_metrics(&self) -> usize {
+        self.metrics.len()
     }
 
     /// The number of values of a round.
-    pub(super) fn num_values(&self) -> usize {
+    fn num_values(&self) -> usize {
         self.sets.len() * self.metrics.len()
     }
 
@@ -127,6 +143,9 @@ impl EvaluationSets {
     pub(crate) fn described(&self) -> impl Iterator<Item = String> {
         self.metrics.iter().map(|metric| match metric {
             EvaluationMetric::Metric(metric) => format!("{metric} {:?}", metric.convention()),
+            EvaluationMetric::Extra(extra) => {
+                format!("{} {:?}", extra.name, extra.metric.convention())
+            }
             EvaluationMetric::Other(other) => other.name().to_owned(),
         })
     }
@@ -244,16 +263,22 @@ fn metric_words(
 ) -> Result<Vec<u64>> {
     let ours = metrics.iter().filter_map(|metric| match metric {
         EvaluationMetric::Metric(metric) => Some(metric.clone()),
-        EvaluationMetric::Other(_) => None,
+        _ => None,
     });
     let ours: Vec<Metric> = ours.collect();
-    let ours = evaluate(&ours, scores, dataset.labels(), dataset.queries(), interrupt)
-        .or_else(|_| by_rows(dataset, &ours, scores, interrupt))?;
-    let mut ours = ours.into_iter();
+    let measured = |metrics: &[Metric], labels: &[f32]| {
+        evaluate(metrics, scores, labels, dataset.queries(), interrupt)
+            .or_else(|_| by_rows(dataset, metrics, (scores, labels), interrupt))
+    };
+    let mut ours = measured(&ours, dataset.labels())?.into_iter();
     let mut words = Vec::with_capacity(metrics.len() * Mean::WORDS);
     for metric in metrics {
         let per_query = match metric {
             EvaluationMetric::Metric(_) => ours.next().unwrap_or_default(),
+            EvaluationMetric::Extra(extra) => {
+                let metric = std::slice::from_ref(&extra.metric);
+                measured(metric, dataset.extra_labels(&extra.labels)?)?.swap_remove(0)
+            }
             EvaluationMetric::Other(other) => {
                 let values = other.per_query(dataset, scores, interrupt)?;
                 let (got, expected, name) = (values.len(), dataset.queries().len(), other.name());
@@ -275,11 +300,11 @@ fn metric_words(
 fn by_rows(
     dataset: &Dataset,
     metrics: &[Metric],
-    scores: &[f64],
+    (scores, labels): (&[f64], &[f32]),
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<f64>>> {
     let grouping = Grouping::of_caller(dataset.queries(), dataset.rows(), dataset.query_of())?;
-    let (scores, labels) = (dataset.by_row(scores), dataset.by_row(dataset.labels()));
+    let (scores, labels) = (dataset.by_row(scores), dataset.by_row(labels));
     evaluate_rows(metrics, &scores, &labels, &grouping, interrupt)
 }
 

@@ -58,9 +58,7 @@ impl InitialModel {
         let Some(base) = &plan.base else {
             let mut model = empty(dataset)?;
             if dataset.base_score().is_none() {
-                let objective = plan.loss.of_scores()?;
-                let start = plan.loss.start;
-                model.set_intercept(start.unwrap_or_else(|| objective.start(&target(dataset))))?;
+                model.set_intercept(plan.loss.start_score(dataset)?)?;
             }
             return Ok(Self { model, origin });
         };

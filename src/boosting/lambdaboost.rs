@@ -162,6 +162,7 @@ impl LambdaBoostTrainer {
             patience: plan.patience,
             sets: plan.evaluation_sets.iter().map(|set| set.name.clone()).collect(),
             metrics: plan.metrics.iter().map(ToString::to_string).collect(),
+            is_guarded: false,
         };
         rounds.check("early_stopping")?;
         if plan.loss.of_scores()?.needs_pairs() {

@@ -66,6 +66,7 @@ mod position_bias;
 mod reducer;
 mod refit;
 mod score_cache;
+mod several_metrics;
 mod trainer;
 mod tree_weights;
 
@@ -78,11 +79,12 @@ pub use exact_step::{ExactStep, StepRule, StepTies};
 pub use importance::permutation_importance;
 pub use lambdaboost::{LambdaBoostLearner, LambdaBoostPlan, LambdaBoostTrainer};
 pub(crate) use lambdaboost::{RATE, ROUNDS};
-pub use loss::TrainingLoss;
+pub use loss::{TrainingLoss, WeightedObjective};
 pub use merge_models::merged;
 pub use params::BoostingParams;
 pub(crate) use reducer::{DataFacts, RoundReducer, SelectionDocs, no_tree};
 pub use refit::{RefitOptions, refit};
+pub use several_metrics::{ExtraMetric, Guard, SeveralMetrics};
 pub use trainer::{BaseModel, BoostingTrainer, TrainingPlan, TreeLearner};
 pub use tree_weights::{ReweighOptions, Reweighed, reweigh};
 

@@ -13,11 +13,12 @@ use super::initial_model::{ScoreOrigin, bins_mismatch, compute_scores, target};
 use super::loss::ClassTarget;
 use super::position_bias::PositionBias;
 use super::reducer::{DataFacts, RoundReducer, SelectionDocs, fingerprint};
+use super::several_metrics::MetricBalance;
 use super::{BoostingParams, EarlyStopping, StepRule, TrainingLoss, no_split};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::{Leaf, Model, Tree};
-use crate::objective::State;
+use crate::objective::{GradientCall, State};
 use crate::rounds::{LearnedRound, RoundDriver, RoundLearner};
 use crate::tree::{BinnedTree, Grower, TrainingTable, TreeJob};
 use crate::{Gradient, Interrupt};
@@ -76,6 +77,8 @@ pub struct TreeLearner {
     model: Model,
     dropout_state: Option<DropoutState>,
     bias: Option<PositionBias>,
+    /// The weights of several metrics.
+    balance: Option<MetricBalance>,
     /// The classes, if the loss is about classes.
     class_target: Option<ClassTarget>,
     /// The number of rounds of the base model.
@@ -95,9 +98,13 @@ impl RoundLearner for TreeLearner {
             self.replay(interrupt)?;
         }
         let (trees, dropped) = self.grow_round(interrupt)?;
-        let values = self.evaluation.values(&*self.reducer, self.round(), interrupt)?;
+        let mut values = self.evaluation.values(&*self.reducer, self.round(), interrupt)?;
         let num_leaves = trees.iter().map(|tree| tree.leaves().len()).sum();
         self.keep(trees, &dropped)?;
+        if let Some(balance) = &mut self.balance {
+            balance.push(&values);
+            values = balance.with_weighted(&values);
+        }
         self.is_stale = false;
         Ok(Some(LearnedRound { values, num_leaves }))
     }
@@ -110,6 +117,9 @@ impl RoundLearner for TreeLearner {
         }
         if let Some(bias) = &mut self.bias {
             bias.pop();
+        }
+        if let Some(balance) = &mut self.balance {
+            balance.pop();
         }
         self.is_stale = true;
         Ok(())
@@ -261,9 +271,10 @@ impl TreeLearner {
             Some(bias) => bias.shifted(scores),
             None => scores,
         };
-        let (target, gradients) = (target(&self.dataset), &mut self.gradients[0]);
-        let objective = self.plan.loss.of_scores()?;
-        objective.gradients(&target, State { round, scores }, gradients, interrupt)?;
+        let (state, gradients) = (State { round, scores }, &mut self.gradients[0]);
+        let weights = self.balance.as_ref().map(MetricBalance::weights).unwrap_or_default();
+        let call = GradientCall { target: &target(&self.dataset), state, interrupt };
+        self.plan.loss.gradients(&self.dataset, call, &weights, gradients)?;
         if let Some(bias) = &mut self.bias {
             bias.step(gradients);
         }

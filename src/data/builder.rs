@@ -23,6 +23,17 @@ pub struct RowData {
     pub base_score: Option<Vec<f64>>,
     /// The position at which each row was shown, from 1, where labels are clicks.
     pub position: Option<Vec<u32>>,
+    /// Further labels of each row, such as revenue.
+    pub extra_labels: Vec<ExtraLabels>,
+}
+
+/// Labels of rows besides their relevance, such as revenue. Metrics refer to them by name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExtraLabels {
+    /// The name.
+    pub name: String,
+    /// The label of each row.
+    pub values: Vec<f32>,
 }
 
 /// The largest label: above it, single precision cannot represent all whole numbers.
@@ -41,20 +52,16 @@ impl RowData {
             query_weight: None,
             base_score: None,
             position: None,
+            extra_labels: Vec::new(),
         }
     }
 
     /// Refuses data that cannot be used for any purpose.
     pub fn check_for(&self, num_rows: usize) -> Result<()> {
         check_length("the grouping", self.grouping.rows.len(), num_rows, "rows")?;
-        check_length("label", self.labels.len(), num_rows, "rows")?;
-        for (row, &label) in self.labels.iter().enumerate() {
-            check_label(label).map_err(|error| {
-                error
-                    .element("label", row)
-                    .query(self.query_of_row(row))
-                    .expected("a finite number from 0 to 2^24")
-            })?;
+        self.check_labels("label", &self.labels, num_rows)?;
+        for ExtraLabels { name, values } in &self.extra_labels {
+            self.check_labels(name, values, num_rows)?;
         }
         if let Some(weights) = &self.query_weight {
             check_query_weights(weights, self.grouping.queries.len())?;
@@ -75,6 +82,19 @@ impl RowData {
             (!is_place).then(|| format!("a place from 1 to {MAX_POSITION}"))
         };
         check_values(("position", "position"), self.position.as_deref(), num_rows, no_place)
+    }
+
+    fn check_labels(&self, name: &str, labels: &[f32], num_rows: usize) -> Result<()> {
+        check_length(name, labels.len(), num_rows, "rows")?;
+        for (row, &label) in labels.iter().enumerate() {
+            check_label(label).map_err(|error| {
+                error
+                    .element(name, row)
+                    .query(self.query_of_row(row))
+                    .expected("a finite number from 0 to 2^24")
+            })?;
+        }
+        Ok(())
     }
 
     fn query_of_row(&self, row: usize) -> usize {

@@ -1,7 +1,7 @@
 //! The order of documents and queries inside a dataset, which depends on their content alone.
 //!
-//! The documents of a query are sorted by a hash of their cells, label, weight, base score and position,
-//! queries by a hash over their documents. Documents with equal hashes are copies of each other (with 64
+//! The documents of a query are sorted by a hash of their cells, labels, weight, base score and
+//! position, queries by a hash over their documents. Documents with equal hashes are copies of each other (with 64
 //! bits, a memory error is more likely than a collision), and the order of copies makes no difference.
 
 use super::builder::RowData;
@@ -61,7 +61,8 @@ fn doc_hash(cells: u64, data: &RowData, row: usize) -> u64 {
     };
     let parts = [label, extra(&data.row_weight, 1.0), extra(&data.base_score, 0.0)];
     let position = data.position.as_ref().map(|position| u64::from(position[row]));
-    let parts = parts.into_iter().chain(position);
+    let extra_labels = data.extra_labels.iter().map(|extra| (extra.values[row] + 0.0).to_bits());
+    let parts = parts.into_iter().chain(position).chain(extra_labels.map(u64::from));
     parts.fold(cells, |hash, part| hash::mix(hash ^ part).rotate_left(1))
 }
 

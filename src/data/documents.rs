@@ -1,6 +1,6 @@
 //! [`Documents`]: what every dataset knows of its documents and queries, whatever it keeps of their values.
 
-use super::builder::RowData;
+use super::builder::{ExtraLabels, RowData};
 use super::content_order::ContentOrder;
 use crate::Queries;
 use crate::error::{Error, Result};
@@ -16,12 +16,17 @@ pub struct Documents {
     query_weight: Option<Vec<f64>>,
     base_score: Option<Vec<f64>>,
     position: Option<Vec<u32>>,
+    extra_labels: Vec<ExtraLabels>,
 }
 
 impl Documents {
     /// The rows of `data` in this order.
     pub(super) fn new(order: ContentOrder, data: RowData) -> Self {
         let gather = |values: Vec<f64>| order.grouping.gather(&values);
+        let gathered = |ExtraLabels { name, values }| {
+            let values: Vec<f32> = order.grouping.gather(&values);
+            ExtraLabels { name, values: values.into_iter().map(|label| label + 0.0).collect() }
+        };
         let by_query = |w: Vec<f64>| order.query_of.iter().map(|&q| w[q as usize]).collect();
         Self {
             labels: order.grouping.rows.iter().map(|&r| data.labels[r as usize] + 0.0).collect(),
@@ -29,6 +34,7 @@ impl Documents {
             query_weight: data.query_weight.map(by_query),
             base_score: data.base_score.map(gather),
             position: data.position.map(|position| order.grouping.gather(&position)),
+            extra_labels: data.extra_labels.into_iter().map(gathered).collect(),
             order,
         }
     }
@@ -88,6 +94,27 @@ impl Documents {
         self.position.as_deref()
     }
 
+    /// The names of the further labels.
+    pub fn extra_label_names(&self) -> impl Iterator<Item = &str> {
+        self.extra_labels.iter().map(|extra| extra.name.as_str())
+    }
+
+    /// The further labels of that name; an error that lists all names if there are none.
+    pub fn extra_labels(&self, name: &str) -> Result<&[f32]> {
+        let found = self.extra_labels.iter().find(|extra| extra.name == name);
+        found.map(|extra| &*extra.values).ok_or_else(|| {
+            let known: Vec<&str> = self.extra_label_names().collect();
+            let expected = if known.is_empty() {
+                "none: there are no extra labels".to_owned()
+            } else {
+                known.join(", ")
+            };
+            Error::data("extra_labels", format!("the dataset has no labels called {name}"))
+                .expected(expected)
+                .hint(format!("make the dataset with extra_labels={{\"{name}\": ...}}"))
+        })
+    }
+
     /// `values[doc]` in the order of the caller's rows.
     pub fn by_row<T: Copy + Default>(&self, values: &[T]) -> Vec<T> {
         self.order.grouping.scatter(values)
@@ -120,6 +147,9 @@ impl Documents {
         let floats = [&self.row_weight, &self.query_weight, &self.base_score];
         let floats: usize = floats.into_iter().flatten().map(|values| 8 * values.len()).sum();
         let places = self.position.as_ref().map_or(0, |places| 4 * places.len());
-        self.num_docs() * (4 + 4 + 8) + self.queries().len() * 20 + floats + places
+        self.num_docs() * (4 + 4 + 8 + 4 * self.extra_labels.len())
+            + self.queries().len() * 20
+            + floats
+            + places
     }
 }

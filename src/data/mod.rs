@@ -32,7 +32,7 @@ pub mod trec;
 pub use arrays::{
     ColumnTable, FeatureValue, Infinite, MissingPolicy, StridedTable, TableColumn, refuse_infinite,
 };
-pub use builder::{DatasetBuilder, RowData};
+pub use builder::{DatasetBuilder, ExtraLabels, RowData};
 pub use dataset::Dataset;
 pub use documents::Documents;
 pub use load::{LoadOptions, Loaded, load_files};

@@ -55,7 +55,7 @@ impl RawDataset {
             }
             Ok(())
         })?;
-        let data = RowData { base_score: None, position: None, ..data };
+        let data = RowData { base_score: None, position: None, extra_labels: Vec::new(), ..data };
         Ok(Self { num_features: width, stride, cells, documents: Documents::new(order, data) })
     }
 

@@ -108,6 +108,7 @@ impl NetTrainer {
             patience: plan.patience,
             sets: plan.evaluation_sets.iter().map(|set| set.name.clone()).collect(),
             metrics: plan.metrics.iter().map(ToString::to_string).collect(),
+            is_guarded: false,
         };
         rounds.check("patience")?;
         plan.restarts.check()?;

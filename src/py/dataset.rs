@@ -6,7 +6,7 @@ use super::gil::{detached, detached_watching};
 use super::text_files::{LetorArgs, owned};
 use crate::binning::{self, BinOptions, RowSample};
 use crate::data::letor::LetorOptions;
-use crate::data::{self, LoadOptions, MissingPolicy, RowData};
+use crate::data::{self, ExtraLabels, LoadOptions, MissingPolicy, RowData};
 use crate::distributed;
 use crate::error::{Error, Result, lock};
 use crate::objective::Augment;
@@ -25,6 +25,7 @@ pub(super) struct RowArgs {
     query_weight: Option<ArrayArg<f64>>,
     base_score: Option<ArrayArg<f64>>,
     position: Option<ArrayArg<u32>>,
+    extra_labels: Vec<(String, ArrayArg<f32>)>,
 }
 
 impl RowArgs {
@@ -38,6 +39,11 @@ impl RowArgs {
             query_weight: self.query_weight.map(|weight| weight.0),
             base_score: self.base_score.map(|scores| scores.0),
             position: self.position.map(|position| position.0),
+            extra_labels: self
+                .extra_labels
+                .into_iter()
+                .map(|(name, values)| ExtraLabels { name, values: values.0 })
+                .collect(),
         })
     }
 }
@@ -320,6 +326,15 @@ impl PyDataset {
     /// The label of each of the caller's rows.
     fn labels(&self) -> NewArray<f32> {
         NewArray(self.inner.by_row(self.inner.labels()))
+    }
+
+    /// The names of the further labels, and those of each of the caller's rows.
+    fn extra_labels(&self) -> PyResult<Vec<(String, NewArray<f32>)>> {
+        let of = |name: &str| {
+            let labels = self.inner.by_row(self.inner.extra_labels(name)?);
+            Ok((name.to_owned(), NewArray(labels)))
+        };
+        self.inner.extra_label_names().map(of).collect()
     }
 
     /// The number of documents of each of the caller's queries.

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::metric::significance::{self, Resampling};
 use crate::metric::{self, Convention, Gain, Mean, Measure, Metric};
 use crate::objective::ObjectiveKind;
+use crate::settings::NamedMetric;
 use pyo3::prelude::*;
 
 /// Scores and labels of rows, and the query of each: the attributes of a Python object.
@@ -151,6 +152,13 @@ pub(super) fn significance_tests(
 #[pyfunction]
 pub(super) fn measures() -> Vec<String> {
     Measure::ALL.iter().map(ToString::to_string).collect()
+}
+
+/// What a name means of the metric of a data set: the extra labels that it is of, if any, and the metric.
+#[pyfunction]
+pub(super) fn named_metric(name: &str, extra_labels: Vec<String>) -> (Option<String>, String) {
+    let known: Vec<&str> = extra_labels.iter().map(String::as_str).collect();
+    NamedMetric::read(name, &known).into_parts()
 }
 
 /// The losses: the name of each, the estimator that learns by it, and what other tools call it.

@@ -39,7 +39,9 @@ mod _rustrank {
         comm::PyTeam,
         dataset::{PyBinning, PyDataset, PyDatasetBuilder, PySampler},
         gil::num_threads,
-        metrics::{bootstrap, evaluate, mean, measures, objectives, significance_tests},
+        metrics::{
+            bootstrap, evaluate, mean, measures, named_metric, objectives, significance_tests,
+        },
         neural::{PyRawDataset, net_weights, with_net_weights},
         params::{checked, schema},
         rounds::PyTrainer,

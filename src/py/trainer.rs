@@ -4,13 +4,14 @@ use super::booster::PyBooster;
 use super::callables::{Function, FunctionMetric, FunctionObjective, Raised};
 use super::dataset::PyDataset;
 use crate::boosting::{
-    BaseModel, EarlyStopping, EvaluationMetric, EvaluationSet, TrainingLoss, TrainingPlan,
+    BaseModel, EarlyStopping, EvaluationMetric, EvaluationSet, Guard, SeveralMetrics, TrainingLoss,
+    TrainingPlan,
 };
 use crate::data;
 use crate::error::Result;
 use crate::model::Model;
 use crate::objective::Preference;
-use crate::settings::{KnownNames, TrainOptions};
+use crate::settings::{KnownNames, NamedMetric, TrainOptions};
 use crate::tree::{Constraints, MonotoneDirection};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -26,6 +27,10 @@ pub(super) struct Planned<'py> {
     preferences: Option<Vec<PreferenceArg>>,
     valid: Vec<(String, Py<PyDataset>)>,
     metrics: Vec<MetricArg>,
+    /// The weight of each metric, if the loss is a weighted sum of them.
+    weights: Option<Vec<f64>>,
+    /// The numbers of metrics that may not fall, and how far they may.
+    guards: Vec<(usize, f64)>,
     patience: Option<PatienceArg>,
     base: Option<Py<PyBooster>>,
     /// Whether base scores are those of the base.
@@ -61,6 +66,13 @@ struct PatienceArg {
     rounds: usize,
     set: usize,
     metric: usize,
+}
+
+impl PatienceArg {
+    fn rule(self) -> EarlyStopping {
+        let Self { rounds, set, metric } = self;
+        EarlyStopping { rounds, set, metric }
+    }
 }
 
 /// The name of a metric of ours, or a function with its name.
@@ -103,6 +115,12 @@ impl NamedFunction {
     fn called(self, raised: &Raised) -> Function {
         Function { name: self.name, called: self.function, raised: raised.clone() }
     }
+
+    fn loss(self, dataset: &Arc<data::Dataset>, raised: &Raised) -> TrainingLoss {
+        let (function, dataset) = (self.called(raised), dataset.clone());
+        let name = function.name.clone();
+        TrainingLoss::other(name, Box::new(FunctionObjective { function, dataset }))
+    }
 }
 
 impl Planned<'_> {
@@ -119,35 +137,45 @@ impl Planned<'_> {
         raised: &Raised,
     ) -> Result<TrainingPlan> {
         let sets: Vec<&str> = self.valid.iter().map(|(name, _)| name.as_str()).collect();
-        let metric = self.metrics.iter().find_map(MetricArg::ours);
+        let extra: Vec<&str> = dataset.extra_label_names().collect();
+        let ours = self.metrics.iter().filter_map(MetricArg::ours);
+        let named: Vec<NamedMetric> = ours.map(|name| NamedMetric::read(name, &extra)).collect();
+        let metric = named.iter().find(|metric| !metric.is_extra()).map(NamedMetric::name);
         let mut params = options.params(&KnownNames {
             metric,
             sets: &sets,
             tie_feature: self.limits.tie_feature,
         })?;
         params.grow.limits = self.limits.constraints();
-        let loss = match (self.function, self.preferences) {
-            (None, Some(preferences)) => {
-                let preferences = PreferenceArg::listed(&preferences);
-                TrainingLoss::of_preferences(&preferences, dataset, options.loss.sigma)?
-            }
-            (None, None) => {
-                let loss = options.loss.options(&options.labels, metric, params.grow.seed)?;
-                TrainingLoss::new(&loss)?
-            }
-            (Some(function), _) => {
-                let (function, dataset) = (function.called(raised), dataset.clone());
-                let name = function.name.clone();
-                TrainingLoss::other(name, Box::new(FunctionObjective { function, dataset }))
-            }
-        };
         let measured = |metric| {
             Ok(match metric {
-                MetricArg::Ours(name) => EvaluationMetric::Metric(options.labels.metric(&name)?),
+                MetricArg::Ours(name) => {
+                    NamedMetric::read(&name, &extra).evaluated(&options.labels)?
+                }
                 MetricArg::Function(function) => {
                     EvaluationMetric::Other(Arc::new(FunctionMetric(function.called(raised))))
                 }
             })
+        };
+        let metrics = self.metrics.into_iter().map(measured).collect::<Result<_>>()?;
+        let loss = match self.weights {
+            Some(weights) => {
+                let is_ours = self.function.is_none() && self.preferences.is_none();
+                let guards = self.guards.into_iter();
+                let guards = guards.map(|(metric, fall)| Guard { metric, fall }).collect();
+                options.weighted_loss(&named, SeveralMetrics { weights, guards }, is_ours)?
+            }
+            None => match (self.function, self.preferences) {
+                (None, Some(preferences)) => {
+                    let preferences = PreferenceArg::listed(&preferences);
+                    TrainingLoss::of_preferences(&preferences, dataset, options.loss.sigma)?
+                }
+                (None, None) => {
+                    let loss = options.loss.options(&options.labels, metric, params.grow.seed)?;
+                    TrainingLoss::new(&loss)?
+                }
+                (Some(function), _) => function.loss(dataset, raised),
+            },
         };
         let evaluation_sets = self.valid.into_iter().map(|(name, set)| {
             let dataset = set.get().inner.clone();
@@ -161,12 +189,8 @@ impl Planned<'_> {
             params,
             loss,
             evaluation_sets: evaluation_sets.collect(),
-            metrics: self.metrics.into_iter().map(measured).collect::<Result<_>>()?,
-            patience: self.patience.map(|PatienceArg { rounds, set, metric }| EarlyStopping {
-                rounds,
-                set,
-                metric,
-            }),
+            metrics,
+            patience: self.patience.map(PatienceArg::rule),
             base: self.base.map(base),
         })
     }

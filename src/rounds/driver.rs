@@ -79,6 +79,9 @@ pub struct RoundPlan {
     pub sets: Vec<String>,
     /// The names of the metrics, which are evaluated on each set.
     pub metrics: Vec<String>,
+    /// Whether a round may have no value because it breaks a guard. The best round is then the last one
+    /// of the base model where no round has a value.
+    pub is_guarded: bool,
 }
 
 impl RoundPlan {
@@ -113,6 +116,11 @@ impl RoundPlan {
             "the mean of {metric} on `{set}` is NaN: early stopping has nothing to look at"
         );
         Err(Error::data("metric.nan", what))
+    }
+
+    /// The number of values of a round.
+    pub(crate) fn num_values(&self) -> usize {
+        self.sets.len() * self.metrics.len()
     }
 
     /// The index of the value of early stopping.
@@ -201,8 +209,10 @@ impl<L: RoundLearner + ?Sized> RoundDriver<L> {
 
     /// The number of rounds with the best value of early stopping; `None` without early stopping.
     pub fn best_round(&self) -> Option<usize> {
-        let round = best(&self.history, self.plan.stopping_value()?)?;
-        Some(self.num_before() + round + 1)
+        match best(&self.history, self.plan.stopping_value()?) {
+            Some(round) => Some(self.num_before() + round + 1),
+            None => self.plan.is_guarded.then(|| self.num_before()),
+        }
     }
 
     /// The values of each round so far, in the order of [`names`](Self::names).

@@ -1,5 +1,6 @@
 //! The loss, and what labels mean.
 
+use super::several::at_all_ranks;
 use crate::Convention;
 use crate::error::Result;
 use crate::metric::{Gain, Metric};
@@ -198,9 +199,7 @@ impl LossOptions {
 
     /// The metric that pairs are weighted by: at all ranks, unless it means nothing without its cut.
     fn metric<'a>(&'a self, first: Option<&'a str>) -> &'a str {
-        let first = first.unwrap_or("ndcg");
-        let needs_cut = first.starts_with("precision") || first.starts_with("recall");
-        let all = if needs_cut { first } else { first.split('@').next().unwrap_or(first) };
+        let all = at_all_ranks(first.unwrap_or("ndcg"));
         self.objective_metric.as_deref().unwrap_or(all)
     }
 }

@@ -9,6 +9,7 @@ mod loss;
 mod presets;
 mod rounds;
 mod run;
+mod several;
 
 use crate::boosting::{BoostingParams, Dropout, RATE, ROUNDS, RefitOptions};
 use crate::error::Result;
@@ -20,6 +21,7 @@ pub use loss::{LabelOptions, LossName, LossOptions, PairScale, PairsTo};
 pub use presets::{NetPreset, Preset};
 pub use rounds::{KnownNames, SamplingOptions, SamplingRule, StepKind, StepOptions, StepTiesKind};
 pub use run::{LimitOptions, OnLoss, RunOptions, WorkerOptions};
+pub use several::NamedMetric;
 
 parameter_groups! {
     /// All parameters of a training of trees.

@@ -34,10 +34,19 @@ parameters! {
     pub struct RunOptions in "run" {
         /// What is evaluated on the validation sets after each round: names as for
         /// `rustrank.evaluate`, or functions `(scores, labels) -> float` of one query, of which larger
-        /// values are better.
+        /// values are better. Or a mapping from names to weights, `{"ndcg@10": 1, "revenue@10": 0.2}`:
+        /// `lambdamart` then maximises the weighted sum of all of them, which is evaluated as
+        /// `weighted`, and which early stopping looks at. `revenue@10` is NDCG@10 of the labels that
+        /// `rustrank.Dataset(..., extra_labels={"revenue": ...})` has, with linear gain;
+        /// `revenue:err@10` is another metric of them.
         pub metric: Foreign = Foreign(ParamValue::Text("ndcg@10".to_owned())),
-            typed "str | Callable[..., Any] | Sequence[str | Callable[..., Any]]",
+            typed "str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | Mapping[str, float]",
             elsewhere "eval_metric eval_at metrics ndcg_eval_at";
+        /// With a `base`: metrics that may not fall, and how far below those of the base they may be at
+        /// most, `{"ndcg@10": 0.005}`. `metric` says what is to rise. While a guarded metric is too
+        /// low, its weight grows. The booster is that of the best round in which all guards hold, on
+        /// the training set and on all validation sets; without such a round it is the base.
+        pub guard: Foreign = Foreign(ParamValue::None), typed "Mapping[str, float] | None";
         /// Validation sets, made `like=` the training set, by their names; the training set may be one
         /// of them. A single one is called `valid`. With `workers`, shards or paths of files; a file
         /// is evaluated by the first worker alone.

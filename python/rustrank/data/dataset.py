@@ -23,7 +23,7 @@ from rustrank.inputs.vectors import check_length
 from rustrank.progress import progress_of_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -83,6 +83,10 @@ class Dataset:
         learns the position bias together with the ranker, whose scores do not contain it;
         `Booster.position_bias` returns it. Use judged labels in validation sets, since metrics do not
         correct for positions.
+    extra_labels : mapping, str or sequence of str, optional
+        Further labels of the rows by name, such as ``{"revenue": amounts}``: numbers from 0, or columns of
+        ``X``. Training maximises several metrics at once with ``metric={"ndcg@10": 1, "revenue@10": 0.2}``,
+        and keeps some from falling with ``guard``; ``Booster.evaluate`` has them, too.
     base : Booster, optional
         A booster to continue training from: its scores of ``X`` are the base scores, and
         `rustrank.train` adds trees to it. By default that of ``like``.
@@ -150,6 +154,7 @@ class Dataset:
         row_weight: Any = None,
         base_score: Any = None,
         position: Any = None,
+        extra_labels: Mapping[str, Any] | Sequence[str] | str | None = None,
         base: Booster | None = None,
         feature_names: Sequence[str] | None = None,
         like: Dataset | Booster | None = None,
@@ -162,8 +167,10 @@ class Dataset:
         categorical: Sequence[str | int] | None = None,
     ) -> None:
         own = {"y": y, "qid": qid, "row_weight": row_weight, "base_score": base_score}
-        X, own = named_columns(X, {**own, "position": position})
-        y, qid, row_weight, base_score, position = own.values()
+        extra = building.extra_labels_of(extra_labels)
+        X, own = named_columns(X, {**own, "position": position, **extra})
+        y, qid, row_weight, base_score, position, *labels = own.values()
+        extra = dict(zip(extra, labels, strict=True))
         reading = building.ReadOptions(missing, infinite, num_threads)
         base = building.base_of(base, like, has_scores=base_score is not None)
         if base is not None:
@@ -178,7 +185,7 @@ class Dataset:
         )
         bins = building.bins_of(like, names, max_bins, sample_rows, query_ranks, categories)
         rows = building.Rows(
-            table.num_rows, y, qid, group, query_weight, row_weight, base_score, position
+            table.num_rows, y, qid, group, query_weight, row_weight, base_score, position, extra
         )
         core = building.binned_dataset(table, rows, bins, reading)
         self._finish(core, names, rows.query_ids, like, base)
@@ -414,6 +421,11 @@ class Dataset:
     def labels(self) -> NDArray[np.float32]:
         """The label of each row."""
         return self._core.labels()
+
+    @property
+    def extra_labels(self) -> dict[str, NDArray[np.float32]]:
+        """The further labels of each row by name."""
+        return dict(self._core.extra_labels())
 
     @property
     def unused_features(self) -> list[int]:

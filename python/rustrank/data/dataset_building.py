@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
@@ -76,6 +77,7 @@ class Rows:
         row_weight: Any = None,
         base_score: Any = None,
         position: Any = None,
+        extra_labels: Mapping[str, Any] | None = None,
     ) -> None:
         self.labels = as_labels(y)
         check_length("y", len(self.labels), num_rows, "rows")
@@ -84,6 +86,30 @@ class Rows:
         self.query_weight = as_query_weight(query_weight, self.query_ids)
         self.base_score = None if base_score is None else as_scores(base_score, "base_score")
         self.position = None if position is None else _positions(position)
+        extra = {} if extra_labels is None else extra_labels
+        #: The further labels, with their names.
+        self.extra_labels = [(name, as_labels(one, name)) for name, one in extra.items()]
+
+
+def extra_labels_of(given: Any) -> dict[str, Any]:
+    """Return further labels by name: columns of the table, by default those of that name, or values."""
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
+        given = {name: name for name in given}
+    if not isinstance(given, Mapping):
+        raise wrong_kind("extra_labels", given, "a mapping from names to labels")
+    for name in given:
+        if not isinstance(name, str) or not name or set(name) & set("@: \t\n"):
+            expected = "a name without spaces, '@' and ':', which metrics refer to"
+            raise wrong_value("extra_labels", name, expected, "extra_labels")
+        if name in _rustrank.measures():
+            raise wrong_value(
+                "extra_labels", name, "another name: this is a metric", "extra_labels"
+            )
+    return dict(given)
 
 
 def _positions(given: Any) -> NDArray[np.uint32]:

@@ -141,9 +141,9 @@ def as_scores(values: Any, name: str) -> NDArray[np.float64]:
     return doubles
 
 
-def as_labels(y: Any) -> NDArray[np.float32]:
+def as_labels(y: Any, name: str = "y") -> NDArray[np.float32]:
     """Return labels in single precision; invalid labels stay invalid, and the extension reports them."""
-    doubles = as_doubles(y, "y")
+    doubles = as_doubles(y, name)
     with np.errstate(over="ignore", under="ignore"):
         labels = doubles.astype(np.float32)
     overflown = np.isinf(labels) & np.isfinite(doubles)
@@ -153,7 +153,10 @@ def as_labels(y: Any) -> NDArray[np.float32]:
     row = first_true((doubles > _LARGEST_LABEL) & (labels <= _LARGEST_LABEL))
     if row is not None:
         label = float(doubles[row])
-        message = f"label[{row}] = {label!r} is too large: expected a finite number from 0 to 2^24"
+        array = "label" if name == "y" else name
+        message = (
+            f"{array}[{row}] = {label!r} is too large: expected a finite number from 0 to 2^24"
+        )
         raise DataError(message, code="label.large", row=row)
     return labels
 

@@ -20,7 +20,8 @@ from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.tables import Table, as_block, as_table, check_same_features
 from rustrank.inputs.vectors import as_doubles
-from rustrank.metrics.evaluation import Evaluation, Judging, judge, warn_of_nothing
+from rustrank.metrics.evaluation import Evaluation, Judging, warn_of_nothing
+from rustrank.metrics.extra_labels import judge_dataset
 from rustrank.model._description import DescribedModel
 from rustrank.model.ranking import RankingModel
 from rustrank.parameters.hints import check_objective, refuse_unknown
@@ -325,14 +326,13 @@ class Booster(RankingModel, DescribedModel):
         dataset : Dataset
             A dataset made ``like=`` the training set or this booster.
         metrics, gain, ties, empty, relevant_from, max_label, num_threads
-            As for `rustrank.evaluate`.
+            As for `rustrank.evaluate`. Where the dataset has ``extra_labels``, ``revenue@10`` is NDCG@10 of
+            those called ``revenue``, with linear gain, and ``revenue:err@10`` is another metric of them.
         """
         as_dataset(dataset, "dataset")
         judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
         scores = self.predict(dataset, num_threads=num_threads)
-        core = dataset._core
-        queries = ((core.query_codes(), core.num_queries), dataset.query_ids)
-        result = judge(scores, dataset.labels, queries, judging, core.query_weight())
+        result = judge_dataset(scores, dataset, judging)
         warn_of_nothing(result)
         return result
 

@@ -61,7 +61,7 @@ class GrowthOptions(SharedOptions, total=False):
     monotone: Mapping[str | int, int] | Sequence[int] | None
     interactions: Sequence[Sequence[str | int]] | None
     feature_weight: Mapping[str | int, float] | Sequence[float] | None
-    metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]]
+    metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | Mapping[str, float]
     early_stopping: int | EarlyStopping | None
 
 # Options of losses on queries.
@@ -149,6 +149,7 @@ class TrainOptions(GrowthOptions, LambdaLoss, total=False):
     seed: int
     objective: str | Callable[..., Any]
     preferences: Any
+    guard: Mapping[str, float] | None
     valid: Any
     base: Booster | None
     callbacks: Callable[[Round], object] | Sequence[Callable[[Round], object]] | None

@@ -60,14 +60,16 @@ class EarlyStopping:
 class Patience:
     """When to end early, with places of the set and the metric."""
 
-    def __init__(self, given: Any, sets: list[str], metrics: list[str | Measurement]) -> None:
+    def __init__(self, given: Any, sets: list[str], metrics: list[str], weighted: bool) -> None:
         rule = given if isinstance(given, EarlyStopping) else EarlyStopping(given)
         self.rounds = whole("early_stopping", rule.rounds, 1, 2**31, ", or None")
         if not sets or not metrics:
             message = "early_stopping needs a validation set and a metric: pass valid="
             raise ParamError(message, code="early_stopping")
         self.set = _place("valid", rule.valid, sets)
-        self.metric = _place("metric", rule.metric, _names_of(metrics))
+        #: The weighted sum of several metrics, if there is one, comes last.
+        known = [*metrics, "weighted"] if weighted else metrics
+        self.metric = _place("metric", rule.metric or known[-1 if weighted else 0], known)
 
 
 def _place(what: str, name: str | None, known: list[str]) -> int:
@@ -166,8 +168,23 @@ class Plan:
         self, dataset: Dataset, options: Mapping[str, Any], checkpoint: _rustrank.Booster | None
     ) -> None:
         objective, augment, self.params = options["objective"], options["augment"], dict(options)
-        self.metrics = _metrics(options["metric"])
+        given = options["metric"]
+        guards = _guards(options["guard"])
+        self.weights = _weights(given) if isinstance(given, Mapping) else None
+        self.metrics = _metrics(list(given) if isinstance(given, Mapping) else given)
+        if guards and self.weights is None:
+            self.weights = [1.0] + [0.0] * (len(self.metrics) - 1)
+        more = [name for name in guards if name not in _names_of(self.metrics)]
+        self.metrics += more
+        if self.weights is not None:
+            self.weights += [0.0] * len(more)
+        names = _names_of(self.metrics)
+        #: The numbers of metrics that may not fall, and how far they may.
+        self.guards = [(names.index(name), fall) for name, fall in guards.items()]
         valid = _valid(options["valid"], dataset)
+        if guards and all(one is not dataset for one in valid.values()):
+            # Guards hold on the training set, too.
+            valid["train"] = dataset
         self.valid = [(name, given._core) for name, given in valid.items()]
         self.function = None
         if callable(objective):
@@ -180,9 +197,16 @@ class Plan:
         _warn_of_shrunk_steps(options)
         self.preferences = preferences_of(options["preferences"], objective, augment)
         rule = options["early_stopping"]
-        self.patience = None if rule is None else Patience(rule, list(valid), self.metrics)
+        weighted = self.weights is not None
+        self.patience = None if rule is None else Patience(rule, list(valid), names, weighted)
         sets = {"the training set": dataset, **valid}
         self.base, self.is_scored = _base(options["base"], sets)
+        if guards and self.base is None:
+            message = (
+                "guard: there is no base, expected base=, the booster whose values may not fall: train one "
+                "for the guarded metrics first"
+            )
+            raise ParamError(message, code="guard")
         self.checkpoint = checkpoint
 
 
@@ -239,6 +263,25 @@ def _preferences(given: Any) -> list[Preference]:
     better, worse = rows.T.astype(np.int64).tolist()
     probability, weight, *_ = table.T[2:].tolist() + [[1.0] * len(table)] * 2
     return list(zip(better, worse, probability, weight, strict=True))
+
+
+def _weights(given: Mapping[Any, Any]) -> list[float]:
+    """Return the weights of several metrics."""
+    if not given:
+        raise wrong_kind("metric", given, "metrics with weights, {'ndcg@10': 1, 'revenue@10': 0.2}")
+    for name in given:
+        if not isinstance(name, str):
+            raise wrong_kind("metric", name, "a name: only metrics of ours can be weighed")
+    return [real(f"metric[{name!r}]", weight) for name, weight in given.items()]
+
+
+def _guards(given: Any) -> dict[str, float]:
+    """Return how far each guarded metric may fall."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise wrong_kind("guard", given, "metrics and how far each may fall, {'ndcg@10': 0.005}")
+    return {name: real(f"guard[{name!r}]", fall) for name, fall in given.items()}
 
 
 def _metrics(given: Any) -> list[str | Measurement]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rustrank.estimators.raw_rankers import LambdaBoost
     from rustrank.metrics.comparison import MetricComparison
     from rustrank.model.local_optimum import LocalOptimum
+    from rustrank.selection.pareto import ParetoFront
     from rustrank.selection.tuning import Tuning
 
 #: Marker and colour of each kind of row of an ensemble: shapes differ too, for colour-blind readers.
@@ -221,3 +222,31 @@ def _places(panel: Any, values: list[Any]) -> Any:
     label = list(dict.fromkeys(map(str, values)))
     panel.set_xticks(range(len(label)), label, rotation=45)
     return np.array([label.index(str(value)) for value in values])
+
+
+def plot_front(front: ParetoFront, ax: Any = None) -> Any:
+    """Draw the points of two metrics, and a line through those that no other is better than."""
+    axes = style.new_axes() if ax is None else ax
+    first, second = front.metrics
+    best = front.front
+    axes.plot(
+        [point.values[first] for point in best],
+        [point.values[second] for point in best],
+        "o-",
+        color=style.FIRST,
+        label="Pareto front",
+    )
+    others = [point for point in front.points if not point.is_best]
+    if others:
+        axes.plot(
+            [point.values[first] for point in others],
+            [point.values[second] for point in others],
+            "s",
+            color=style.NEUTRAL,
+            label="another point is better",
+        )
+    for point in front.points:
+        place = point.values[first], point.values[second]
+        style.note(axes, f"{point.share:g}", place, (6, 4))
+    label = f"{first}; numbers are weights of {second}"
+    return style.finish(axes, label, second, grid="both", legend=2)

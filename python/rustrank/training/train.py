@@ -225,10 +225,19 @@ def train(
         1, a split must be so much better than another feature's to be chosen; 0 leaves the feature
         out. (LightGBM's ``feature_contri`` and CatBoost's ``feature_weights``; XGBoost's are the
         chances to be drawn, and do nothing where all features are looked at.) 1 by default.
-    metric : str | Callable[..., Any] | Sequence[str | Callable[..., Any]], default "ndcg@10"
+    metric : str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | Mapping[str, float], default "ndcg@10"
         What is evaluated on the validation sets after each round: names as for
         ``rustrank.evaluate``, or functions ``(scores, labels) -> float`` of one query, of which
-        larger values are better.
+        larger values are better. Or a mapping from names to weights, ``{"ndcg@10": 1, "revenue@10":
+        0.2}``: ``lambdamart`` then maximises the weighted sum of all of them, which is evaluated as
+        ``weighted``, and which early stopping looks at. ``revenue@10`` is NDCG@10 of the labels
+        that ``rustrank.Dataset(..., extra_labels={"revenue": ...})`` has, with linear gain;
+        ``revenue:err@10`` is another metric of them.
+    guard : Mapping[str, float], optional
+        With a ``base``: metrics that may not fall, and how far below those of the base they may be
+        at most, ``{"ndcg@10": 0.005}``. ``metric`` says what is to rise. While a guarded metric is
+        too low, its weight grows. The booster is that of the best round in which all guards hold,
+        on the training set and on all validation sets; without such a round it is the base.
     valid : Any, optional
         Validation sets, made ``like=`` the training set, by their names; the training set may be
         one of them. A single one is called ``valid``. With ``workers``, shards or paths of files; a
@@ -404,6 +413,11 @@ def trained(
     whole = booster_of(trainer, dataset._names)
     if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole
+    if plan.guards and whole.best_round == whole.num_rounds - len(trainer.history()):
+        warn_caller(
+            f"no round kept {', '.join(options['guard'])} from falling further than guard= allows: the "
+            "booster is the base; allow more, or train more rounds at a lower learning_rate"
+        )
     # Not the first trees of the whole: under dropout they have been changed since.
     best = booster_of(trainer, dataset._names, whole.best_round)
     best._all = whole

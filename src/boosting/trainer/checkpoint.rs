@@ -19,6 +19,9 @@ const BIRTHS: &str = "checkpoint.births";
 /// The position biases of all rounds.
 const BIASES: &str = "checkpoint.biases";
 
+/// The values of several metrics before the first round.
+const REFERENCE: &str = "checkpoint.reference";
+
 /// Notes the parameters of training.
 pub(super) fn write_params(model: &mut Model, plan: &TrainingPlan) {
     // Those of a base are its own.
@@ -50,6 +53,9 @@ impl BoostingTrainer {
         }
         if let Some(bias) = &learner.bias {
             model.set_attribute(BIASES, bias.to_text());
+        }
+        if let Some(balance) = &learner.balance {
+            model.set_attribute(REFERENCE, numbers_to_text(balance.reference()));
         }
         model
     }
@@ -90,15 +96,22 @@ impl TreeLearner {
             }
         }
         let mut take = |name| model.remove_attribute(name).unwrap_or_default();
-        let [history, births, biases, ..] =
-            [HISTORY, BIRTHS, BIASES, DATASET, WATCHED, BASE].map(&mut take);
+        let [history, births, biases, reference, ..] =
+            [HISTORY, BIRTHS, BIASES, REFERENCE, DATASET, WATCHED, BASE].map(&mut take);
         let damaged = || Error::data("checkpoint", "the checkpoint is damaged");
-        let (num_values, num_before) = (self.evaluation.num_values(), self.num_before);
+        let num_before = self.num_before;
+        let num_values = self.evaluation.round_plan(&self.plan).num_values();
         let history = lists_of_text(&history)
             .filter(|history| num_before + history.len() == model.num_rounds())
             .filter(|history| history.iter().all(|values| values.len() == num_values))
             .ok_or_else(damaged)?;
         self.model = model;
+        if let Some(balance) = &mut self.balance {
+            let reference = numbers_of_text(&reference).ok_or_else(damaged)?;
+            if !balance.resume(reference, &history) {
+                return Err(damaged());
+            }
+        }
         let (dropout_state, bias) = (self.dropout_state.as_mut(), self.bias.as_mut());
         let is_whole = dropout_state.is_none_or(|state| state.restore(&births, &self.model))
             && bias.is_none_or(|bias| bias.restore(&biases, history.len()));

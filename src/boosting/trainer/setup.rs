@@ -6,6 +6,7 @@ use super::super::evaluation::EvaluationSets;
 use super::super::initial_model::InitialModel;
 use super::super::position_bias::PositionBias;
 use super::super::reducer::{DataFacts, RoundReducer};
+use super::super::several_metrics::MetricBalance;
 use super::super::{ExactStep, StepRule};
 use super::{BoostingTrainer, TrainingPlan, TreeLearner, checkpoint, table};
 use crate::data::Dataset;
@@ -97,6 +98,7 @@ impl TreeLearner {
             DropoutState::new(&plan.params, &mut start, trees_a_round, &dataset, !needs_pairs)?;
         let InitialModel { mut model, origin } = start;
         let bias = PositionBias::new(&plan.params, class_target.is_none(), &dataset, &mut model)?;
+        let balance = plan.loss.several().cloned().map(MetricBalance::new);
         checkpoint::write_params(&mut model, &plan);
         for (&feature, names) in dataset.binning().category_names() {
             model.set_category_names(feature, names);
@@ -106,6 +108,7 @@ impl TreeLearner {
             num_before: model.num_rounds(),
             dropout_state,
             bias,
+            balance,
             class_target,
             is_stale: true,
             dataset,
@@ -125,7 +128,15 @@ impl TreeLearner {
     fn driver(mut self, history: Vec<Vec<f64>>, interrupt: &Interrupt) -> Result<BoostingTrainer> {
         self.replay(interrupt)?;
         let rounds = self.evaluation.round_plan(&self.plan);
-        rounds.check_values(&self.evaluation.values(&*self.reducer, 0, interrupt)?)?;
+        let mut values = self.evaluation.values(&*self.reducer, 0, interrupt)?;
+        if let Some(balance) = &mut self.balance {
+            if history.is_empty() {
+                balance.start(values.clone(), &rounds.metrics)?;
+            }
+            // A round before a checkpoint may break a guard; the values before the first round do not.
+            values = balance.with_weighted(balance.reference());
+        }
+        rounds.check_values(&values)?;
         Ok(RoundDriver::of(self, rounds, history))
     }
 }
@@ -154,6 +165,9 @@ fn checked(dataset: &Arc<Dataset>, plan: &mut TrainingPlan) -> Result<Evaluation
     let (sets, metrics) =
         (std::mem::take(&mut plan.evaluation_sets), std::mem::take(&mut plan.metrics));
     let evaluation = EvaluationSets::new(sets, metrics, dataset)?;
+    if let Some(several) = plan.loss.several() {
+        several.check(evaluation.num_metrics(), evaluation.sets().count())?;
+    }
     evaluation.round_plan(plan).check("early_stopping")?;
     if let StepRule::Exact(ExactStep { set: Some(set), .. }) = plan.params.step
         && set >= evaluation.sets().count()

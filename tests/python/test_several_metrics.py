@@ -1,0 +1,308 @@
+"""Training for several metrics at once: weights, guards, further labels and the Pareto front."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rustrank as rr
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+RANDOM = np.random.default_rng(5)
+
+
+def made(num_queries: int, seed: int, like: Any = None, **more: Any) -> rr.Dataset:
+    data = rr.datasets.make_polynomial(num_queries=num_queries, seed=seed)
+    revenue = np.floor(np.abs(data.X[:, 1]) * 40)
+    return rr.Dataset(
+        data.X, data.y, qid=data.qid, extra_labels={"revenue": revenue}, like=like, **more
+    )
+
+
+TRAIN = made(120, 1)
+VALID = made(60, 2, TRAIN)
+
+
+def base() -> rr.Booster:
+    return rr.train(TRAIN, num_trees=40, num_leaves=15)
+
+
+def values(booster: rr.Booster, dataset: rr.Dataset) -> tuple[float, float]:
+    found = booster.evaluate(dataset, ["ndcg@10", "revenue@10"])
+    return float(found["ndcg@10"]), float(found["revenue@10"])
+
+
+def test_one_metric_with_a_weight_is_the_plain_training() -> None:
+    plain = rr.train(TRAIN, num_trees=15, metric="ndcg@10")
+    weighted = rr.train(TRAIN, num_trees=15, metric={"ndcg@10": 1})
+    assert plain.dump()["trees"] == weighted.dump()["trees"]
+
+
+def test_the_weight_moves_training_from_one_metric_to_the_other() -> None:
+    found = [
+        values(rr.train(TRAIN, num_trees=40, metric={"ndcg@10": 1 - w, "revenue@10": w}), TRAIN)
+        for w in (0, 0.3, 1)
+    ]
+    assert found[0][0] > found[1][0] > found[2][0]
+    assert found[0][1] < found[1][1] < found[2][1]
+
+
+def test_the_history_has_the_weighted_sum_and_early_stopping_looks_at_it() -> None:
+    weights = {"ndcg@10": 1, "revenue@10": 0.5}
+    booster = rr.train(TRAIN, valid=VALID, num_trees=60, metric=weights, early_stopping=5)
+    history = booster.all_rounds.history["valid"]
+    assert list(history) == ["ndcg@10", "revenue@10", "weighted"]
+    expected = history["ndcg@10"] + 0.5 * history["revenue@10"]
+    assert np.allclose(history["weighted"], expected, rtol=0, atol=1e-15)
+    assert booster.best_round == 1 + int(np.argmax(history["weighted"]))
+    named = rr.EarlyStopping(5, metric="ndcg@10")
+    other = rr.train(TRAIN, valid=VALID, num_trees=60, metric=weights, early_stopping=named)
+    assert other.best_round == 1 + int(np.argmax(other.all_rounds.history["valid"]["ndcg@10"]))
+
+
+def test_metrics_of_further_labels_are_those_of_arrays() -> None:
+    booster = base()
+    names = ["ndcg@10", "revenue@10", "revenue", "revenue:err@5"]
+    found = booster.evaluate(VALID, names)
+    data = rr.datasets.make_polynomial(num_queries=60, seed=2)
+    revenue, scores = VALID.extra_labels["revenue"], booster.predict(data.X)
+    assert list(found) == names
+    linear = rr.evaluate(
+        scores, revenue, qid=data.qid, metrics=["ndcg@10", "ndcg", "err@5"], gain="linear"
+    )
+    assert [found[name] for name in names[1:]] == [linear[name] for name in linear]
+    assert found["ndcg@10"] == rr.evaluate(scores, data.y, qid=data.qid)["ndcg@10"]
+    trained = rr.train(TRAIN, valid=VALID, num_trees=3, metric=names[:2])
+    assert trained.history["valid"]["revenue@10"][-1] == pytest.approx(
+        float(trained.evaluate(VALID, ["revenue@10"])["revenue@10"]), abs=1e-15
+    )
+
+
+@pytest.mark.parametrize("fall", [0.0, 0.01, 0.05])
+def test_a_guard_holds_on_all_sets_while_the_other_metric_rises(fall: float) -> None:
+    start = base()
+    booster = rr.train(
+        TRAIN,
+        valid=VALID,
+        base=start,
+        num_trees=60,
+        metric={"revenue@10": 1},
+        guard={"ndcg@10": fall},
+    )
+    for dataset in (TRAIN, VALID):
+        before, after = values(start, dataset), values(booster, dataset)
+        assert after[0] >= before[0] - fall - 1e-12
+        assert after[1] > before[1] + 0.01
+    history = booster.all_rounds.history
+    assert list(history) == ["valid", "train"]
+    broken = np.isnan(history["valid"]["weighted"])
+    low = np.zeros(60, bool)
+    for name, dataset in (("valid", VALID), ("train", TRAIN)):
+        low |= history[name]["ndcg@10"] < values(start, dataset)[0] - fall
+        assert (np.isnan(history[name]["weighted"]) == broken).all()
+    assert (low == broken).all()
+
+
+def test_without_a_round_that_holds_the_booster_is_the_base() -> None:
+    start = base()
+    with pytest.warns(UserWarning, match="no round kept ndcg@10 from falling further"):
+        booster = rr.train(
+            TRAIN,
+            base=start,
+            num_trees=2,
+            learning_rate=10,
+            metric={"revenue@10": 1},
+            guard={"ndcg@10": 0},
+        )
+    assert booster.num_trees == start.num_trees
+    assert booster.all_rounds.num_trees == start.num_trees + 2
+    assert (booster.predict(TRAIN) == start.predict(TRAIN)).all()
+
+
+def test_a_plain_metric_may_have_a_guard() -> None:
+    start = base()
+    booster = rr.train(TRAIN, base=start, num_trees=20, metric="map", guard={"ndcg@5": 0.01})
+    assert list(booster.all_rounds.history["train"]) == ["map", "ndcg@5", "weighted"]
+    found, before = (one.evaluate(TRAIN, ["ndcg@5", "map"]) for one in (booster, start))
+    assert found["ndcg@5"] >= before["ndcg@5"] - 0.01
+    assert found["map"] > before["map"]
+
+
+def test_a_checkpoint_goes_on_with_the_same_weights(tmp_path: Path) -> None:
+    start, file = base(), tmp_path / "half.rrk"
+    options: dict[str, Any] = {
+        "metric": {"revenue@10": 1},
+        "guard": {"ndcg@10": 0.01},
+        "base": start,
+        "valid": VALID,
+    }
+    whole = rr.train(TRAIN, num_trees=30, **options)
+
+    def stop(latest: rr.Round) -> bool:
+        return latest.number == start.num_rounds + 11
+
+    rr.train(TRAIN, num_trees=30, checkpoint=file, callbacks=stop, **options)
+    again = rr.train(TRAIN, num_trees=30, checkpoint=file, resume=True, **options)
+    assert again == whole
+    with pytest.raises(rr.DataError, match="another objective_metric"):
+        rr.train(
+            TRAIN,
+            num_trees=30,
+            checkpoint=file,
+            resume=True,
+            **options | {"guard": {"ndcg@10": 0.02}},
+        )
+
+
+def test_columns_of_a_frame_are_further_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    data = rr.datasets.make_polynomial(num_queries=10, seed=3)
+    frame = pandas.DataFrame(data.X).rename(columns=str)
+    frame["relevance"], frame["query"], frame["money"] = data.y, data.qid, data.X[:, 0] + 5
+    for given in ("money", ["money"], {"money": "money"}, {"money": frame["money"]}):
+        table = (
+            frame
+            if not isinstance(given, dict) or isinstance(given["money"], str)
+            else frame.drop(columns="money")
+        )
+        made = rr.Dataset(table, "relevance", qid="query", extra_labels=given)
+        assert made.num_features == data.X.shape[1]
+        assert list(made.extra_labels) == ["money"]
+        assert np.allclose(made.extra_labels["money"], frame["money"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": {}}, "metrics with weights"),
+        ({"metric": {"ndcg@10": 0}}, "all weights are 0"),
+        ({"metric": {"ndcg@10": -1}}, "finite number from 0"),
+        ({"metric": {"ndcg@10": "much"}}, r"metric\['ndcg@10'\]"),
+        ({"metric": {min: 1}}, "only metrics of ours can be weighed"),
+        ({"metric": {"profit@10": 1}}, "unknown metric `profit`.*extra_labels"),
+        ({"metric": {"ndcg@10": 1}, "objective": "ranknet"}, "lambdamart"),
+        ({"metric": {"ndcg@10": 1}, "objective_metric": "map"}, "leave it out"),
+        ({"metric": {"ndcg@10": 1}, "objective": max}, "lambdamart"),
+        ({"guard": {"ndcg@10": 0.1}}, "guard: there is no base"),
+        ({"guard": "ndcg@10"}, "how far each may fall"),
+    ],
+)
+def test_what_means_nothing_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((rr.RustrankError, TypeError, ValueError), match=message):
+        rr.train(TRAIN, num_trees=2, **options)
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({"a b": [1.0]}, "a name without spaces"),
+        ({"ndcg": [1.0]}, "another name: this is a metric"),
+        ({"revenue": [1.0]}, "revenue has the wrong length"),
+        ({"revenue": [-1.0] * 4}, r"revenue\[0\].*negative"),
+        ({"revenue": [0.0, 1.0, float("nan"), 0.0]}, r"revenue\[2\].*NaN"),
+        ({"revenue": [0.0, 1.0, 1e9, 0.0]}, r"revenue\[2\].*large"),
+        (3, "a mapping from names to labels"),
+    ],
+)
+def test_further_labels_are_checked(extra: Any, message: str) -> None:
+    X, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
+    with pytest.raises((rr.RustrankError, TypeError, ValueError), match=message):
+        rr.Dataset(X, y, group=[4], extra_labels=extra)
+
+
+def test_a_validation_set_without_the_labels_is_refused() -> None:
+    data = rr.datasets.make_polynomial(num_queries=10, seed=3)
+    without = rr.Dataset(data.X, data.y, qid=data.qid, like=TRAIN)
+    with pytest.raises(rr.DataError, match="no labels called revenue"):
+        rr.train(TRAIN, valid=without, num_trees=2, metric={"revenue@10": 1})
+
+
+def test_the_front_has_the_points_that_no_other_is_better_than() -> None:
+    front = rr.pareto_front(
+        TRAIN, ["ndcg@10", "revenue@10"], valid=VALID, shares=[1, 0, 0.3, 0.3], num_trees=20
+    )
+    assert [point.share for point in front.points] == [0, 0.3, 1]
+    for point in front.points:
+        assert tuple(point.values.values()) == values(point.booster, VALID)
+        worse = [
+            other
+            for other in front.points
+            if all(other.values[name] >= point.values[name] for name in front.metrics)
+            and any(other.values[name] > point.values[name] for name in front.metrics)
+        ]
+        assert point.is_best == (not worse)
+    low = front.front[0]
+    assert low.values["revenue@10"] == min(point.values["revenue@10"] for point in front.front)
+    middle = front.points[1].values["ndcg@10"]
+    assert front.pick(**{"ndcg@10": middle}).values["ndcg@10"] >= middle
+    with pytest.raises(rr.DataError, match="no point has ndcg@10"):
+        front.pick(**{"ndcg@10": 1.0})
+    with pytest.raises(rr.ParamError, match="the least value of"):
+        front.pick(map=0.5)
+    assert "on the front" in repr(front)
+    frame = pytest.importorskip("pandas") and front.to_pandas()
+    assert list(frame["share"]) == [0, 0.3, 1]
+    pytest.importorskip("matplotlib").use("Agg")
+    axes = front.plot()
+    assert "revenue@10" in axes.get_ylabel()
+    line = axes.lines[0].get_xydata()
+    assert np.allclose(line, [list(point.values.values()) for point in front.front])
+
+
+def test_a_front_refuses_what_it_sets_itself() -> None:
+    with pytest.raises(rr.ParamError, match="metric: got"):
+        rr.pareto_front(TRAIN, ["ndcg", "revenue"], metric="map")
+    with pytest.raises(rr.ParamError, match="two metrics"):
+        rr.pareto_front(TRAIN, ["ndcg"])
+    with pytest.raises(rr.ParamError, match="from 0 to 1"):
+        rr.pareto_front(TRAIN, ["ndcg", "revenue"], shares=[2])
+
+
+@pytest.mark.parametrize(("name", "feature"), [("MSLR-mini", 133), ("MQ2007-85pct", 40)])
+def test_a_guard_on_real_data_holds_on_test_documents_within_its_interval(
+    name: str, feature: int
+) -> None:
+    """A feature is the second label, and no feature any more."""
+    if not (DATA / name).is_dir():
+        pytest.skip("the real data are not here")
+    parts = [rr.datasets.read_letor(file) for file in sorted((DATA / name).iterdir())]
+    fall = 0.01
+    sets: list[rr.Dataset] = []
+    for numbers in ((0, 1, 2), (3,), (4,)):
+        X = np.concatenate([parts[at].X for at in numbers])
+        y = np.concatenate([parts[at].y for at in numbers])
+        qid = np.concatenate([[f"{at}:{one}" for one in parts[at].qid] for at in numbers])
+        clicks = np.log1p(X[:, feature] - min(0, X[:, feature].min()))
+        more = {"like": sets[0]} if sets else {"query_ranks": True}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            extra = {"clicks": clicks}
+            sets.append(
+                rr.Dataset(np.delete(X, feature, 1), y, qid=qid, extra_labels=extra, **more)
+            )
+    train, valid, test = sets
+    options: dict[str, Any] = {"preset": "noisy", "num_leaves": 16, "learning_rate": 0.05}
+    start = rr.train(train, valid=valid, num_trees=200, early_stopping=40, **options)
+    booster = rr.train(
+        train,
+        valid=valid,
+        base=start,
+        num_trees=100,
+        metric={"clicks@10": 1},
+        guard={"ndcg@10": fall},
+        **options,
+    )
+    names = ["ndcg@10", "clicks@10"]
+    for dataset in (train, valid):
+        before, after = start.evaluate(dataset, names), booster.evaluate(dataset, names)
+        assert after["ndcg@10"] >= before["ndcg@10"] - fall - 1e-12
+    before, after = start.evaluate(test, names), booster.evaluate(test, names)
+    difference = after["ndcg@10"].per_query - before["ndcg@10"].per_query
+    difference = difference[~np.isnan(difference)]
+    half = 1.96 * difference.std() / len(difference) ** 0.5
+    assert difference.mean() + half >= -fall
+    assert after["clicks@10"] > before["clicks@10"] + 0.05
