@@ -96,15 +96,16 @@ def draw(rows: dict[str, tuple[float, float]], name: str, path: Path) -> None:
     mpl.rcParams["svg.hashsalt"] = "rustrank"
     _, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     looks = {
-        "share": ("o-", f"weighted sum, by the weight of {name}@10"),
-        "guard": ("s", "guard on NDCG@10, by how far it may fall"),
+        "share": ("o-", f"weighted sum, by the weight of {name}@10", (-6, -10), "right"),
+        "guard": ("s", "guard on NDCG@10, by how far it may fall", (7, 1), "left"),
     }
-    for kind, (look, label) in looks.items():
+    for kind, (look, label, offset, side) in looks.items():
         points = {key.split()[1]: value for key, value in rows.items() if key.startswith(kind)}
-        axes.plot(*np.array(list(points.values())).T, look, label=label)
+        (line,) = axes.plot(*np.array(list(points.values())).T, look, label=label)
+        how = {"textcoords": "offset points", "fontsize": "small", "color": line.get_color()}
         for text, place in points.items():
-            offset = (6, 5) if kind == "share" else (6, -11)
-            axes.annotate(text, place, xytext=offset, textcoords="offset points", fontsize="small")
+            axes.annotate(text, place, xytext=offset, ha=side, **how)
+    axes.margins(x=0.1)
     axes.set(xlabel="NDCG@10 on test queries", ylabel=f"{name}@10 on test queries")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
