@@ -87,3 +87,17 @@ def test_a_full_disk_leaves_the_old_model_and_nothing_else(
     assert done.stdout.split() == [str(errno.EFBIG), str(path)]
     assert rr.Booster.load(path) == booster
     assert [file.name for file in tmp_path.iterdir()] == ["model.rrk"]
+
+
+def test_numbered_columns_of_lightgbm_are_no_names() -> None:
+    raw = rr.datasets.make_polynomial(num_queries=20, seed=0)
+    booster = rr.train(rr.Dataset(raw.X, raw.y, qid=raw.qid), num_trees=3)
+    exported = booster.export("lightgbm").decode()
+    assert "feature_names=Column_0 Column_1" in exported
+    read = rr.Booster.from_text(exported)
+    assert read.feature_names == booster.feature_names
+    named = {f"x{at}": column for at, column in enumerate(raw.X.T)}
+    assert read.predict(named).tolist() == booster.predict(raw.X).tolist()
+    other = exported.replace("Column_1 ", "bm25 ")
+    with pytest.raises(rr.DataError, match="X lacks 50 features of the model"):
+        rr.Booster.from_text(other).predict(named)

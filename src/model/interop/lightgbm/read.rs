@@ -46,7 +46,9 @@ pub fn read(text: &str) -> Result<Model> {
         text.lines().take_while(|l| !l.starts_with("Tree=")).any(|l| l == "average_output");
     let mut model = Model::new(features);
     let names: Vec<String> = header.words("feature_names").map(str::to_owned).collect();
-    if names.len() == features {
+    // Features without names are called `Column_0`, `Column_1`, ... by LightGBM.
+    let numbered = names.iter().enumerate().all(|(at, name)| *name == format!("Column_{at}"));
+    if names.len() == features && !numbered {
         model.set_feature_names(Some(names))?;
     }
     if let Some(objective) = header.get("objective") {
