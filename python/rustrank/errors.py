@@ -153,6 +153,13 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+def listed(names: Iterable[Any]) -> str:
+    """Return names for a message, the first of many."""
+    most, every = 8, [shown(name) for name in names]
+    more = [f"and {len(every) - most} more"] if len(every) > most else []
+    return ", ".join([*every[:most], *more]) or "none"
+
+
 def warn_caller(message: str) -> None:
     """Issue a warning that points to the code that called this library."""
     frame, depth = inspect.currentframe(), 0

@@ -75,8 +75,13 @@ def test_scoring_takes_what_datasets_take(raw: rr.datasets.Ranking, booster: rr.
     named = rr.train(dataset, num_trees=ROUNDS, num_leaves=7)
     assert named.feature_names == names
     assert booster.feature_names[:2] == ["f0", "f1"]
-    with pytest.raises(rr.DataError, match="feature 0 of X has another name"):
-        named.predict({name: raw.X[:, i] for i, name in enumerate(reversed(names))})
+    columns = dict(zip(names, raw.X.T, strict=True))
+    moved = {"query": raw.qid.astype(str), **dict(reversed(columns.items()))}
+    assert np.array_equal(named.predict(moved), named.predict(raw.X))
+    assert np.array_equal(named.explain(moved), named.explain(raw.X))
+    del columns["x7"]
+    with pytest.raises(rr.DataError, match=r"X lacks a feature of the model: .* also 'x7'$"):
+        named.predict(columns)
 
 
 def test_importance_finds_the_features_that_matter(train: rr.Dataset) -> None:

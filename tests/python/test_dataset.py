@@ -344,9 +344,14 @@ def test_names_come_from_columns_and_are_checked(data: rr.datasets.Ranking) -> N
     train = rr.Dataset(_frame(data.X), data.y, qid=data.qid)
     assert train.feature_names == ["c0", "c1", "c2", "c3", "c4", "c5"]
     np.testing.assert_array_equal(train.thresholds("c1"), [0.5, 1.5])
-    moved = _frame(data.X)[["c1", "c0", "c2", "c3", "c4", "c5"]]
-    with pytest.raises(rr.DataError, match="feature 0 has another name: got 'c1', expected 'c0'"):
-        rr.Dataset(moved, data.y, qid=data.qid, like=train)
+    moved = _frame(data.X)[["c1", "c0", "c2", "c3", "c4", "c5"]].assign(url="text")
+    assert rr.Dataset(moved, data.y, qid=data.qid, like=train).fingerprint == train.fingerprint
+    lacking = moved.drop(columns=["c0", "c4"])
+    with pytest.raises(rr.DataError, match=r"X lacks 2 features of `like`: .* also 'c0', 'c4'$"):
+        rr.Dataset(lacking, data.y, qid=data.qid, like=train)
+    twice = moved.rename(columns={"url": "c0"})
+    with pytest.raises(rr.DataError, match="two features have the name 'c0'"):
+        rr.Dataset(twice, data.y, qid=data.qid, like=train)
     with pytest.raises(rr.DataError, match="two features have the name 'a'"):
         rr.Dataset(data.X[:, :2], data.y, qid=data.qid, feature_names=["a", "a"])
     for number in (6, -1, 2**70):

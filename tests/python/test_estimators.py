@@ -379,8 +379,9 @@ def test_what_cannot_be_used_is_said() -> None:
     with pytest.raises(rr.ParamError, match="eval_set: got 2 validation sets, expected one"):
         small(rr.LambdaRank).fit(X, Y, qid=QID, eval_set=[(V, Z, IDS)] * 2)
     ranker.fit(pd.DataFrame(X, columns=NAMES), Y, qid=QID)
-    with pytest.raises(rr.DataError, match="The feature names should match"):
-        ranker.predict(pd.DataFrame(X, columns=NAMES[::-1]))
+    with pytest.raises(rr.DataError, match=f"yet now missing:\n- {NAMES[0]}\n") as caught:
+        ranker.predict(pd.DataFrame(X[:, 1:], columns=NAMES[1:]))
+    assert caught.value.feature == NAMES[0]
     with pytest.warns(rr.RustrankWarning, match="does not have valid feature names"):
         ranker.predict(X)
 
@@ -486,5 +487,17 @@ def test_columns_are_taken_by_name(make: Any) -> None:
     assert ranker.score(with_qid, "label") == expected
     assert (ranker.predict(with_qid) == plain.predict(make(columns()))).all()
     assert (ranker.rank(with_qid) == plain.rank(make(columns()), qid=QID)).all()
-    with pytest.raises(rr.DataError, match="qid: X has no column 'session', expected one of label"):
+    # Other columns and another order are fine.
+    moved = make({"url": QID.astype(str), **dict(reversed(columns().items())), "label": Y})
+    assert (plain.predict(moved) == plain.predict(make(columns()))).all()
+    stopped = [
+        small(kind, early_stopping=2).fit(make(columns()), Y, qid=QID, eval_set=[(X, y, QID)])
+        for kind in (rr.LambdaMART, rr.LambdaBoost)
+        for X, y in ((make(columns()), Y), (moved, "label"))
+    ]
+    assert stopped[0].booster_ == stopped[1].booster_
+    assert stopped[2].booster_ == stopped[3].booster_
+    with pytest.raises(
+        rr.DataError, match="qid: X has no column 'session', expected one of 'label'"
+    ):
         small().fit(table, "label", qid="session")

@@ -342,7 +342,11 @@ def test_columns_of_batches_are_matched_by_name() -> None:
 @pytest.mark.parametrize(
     ("batch", "error", "says"),
     [
-        ((FRAME.rename(columns={"b": "z"}), Y, QID), DATA, "batch 1 .* got 'z', expected 'b'"),
+        (
+            (FRAME.rename(columns={"b": "z"}), Y, QID),
+            DATA,
+            "batch 1 lacks a feature of the first: got .*'z'.* also 'b'",
+        ),
         ((FRAME.iloc[:, :2], Y, QID), DATA, "batch 1 .* got 2, expected 3"),
         ((X, Y), DATA, "batch 1 has 2 parts, expected 3"),
         ((X, Y, QID, Y), DATA, "batch 1 has 4 parts, expected 3"),
@@ -357,10 +361,13 @@ def test_bad_batches_are_named(batch: Any, error: type[Exception], says: str) ->
         rr.Dataset.from_batches([(FRAME, Y, QID), batch])
 
 
-def test_batches_are_in_the_order_of_the_training_set() -> None:
+def test_batches_are_put_into_the_order_of_the_training_set() -> None:
     train = dataset(X=FRAME)
-    with pytest.raises(rr.DataError, match="feature 0 has another name: got 'c', expected 'a'"):
-        rr.Dataset.from_batches([(FRAME[["c", "a", "b"]], Y, QID)], like=train)
+    moved = FRAME[["c", "a", "b"]].assign(more="text")
+    made = rr.Dataset.from_batches([(moved, Y, QID)], like=train)
+    assert made.fingerprint == train.fingerprint
+    with pytest.raises(rr.DataError, match=r"batch 0 lacks a feature of `like`: .* also 'c'"):
+        rr.Dataset.from_batches([(FRAME[["a", "b"]], Y, QID)], like=train)
 
 
 def test_a_second_pass_over_other_rows_is_refused() -> None:

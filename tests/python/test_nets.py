@@ -179,7 +179,7 @@ def test_what_cannot_be_learned_from_is_said() -> None:
         net.fit(X, np.where(np.arange(len(y)) == 3, 0.5, y), qid=qid)
     with pytest.raises(rr.DataError, match="infinite"):
         net.fit(np.where(X > 1, np.inf, X), y, qid=qid)
-    with pytest.raises(rr.DataError, match="`valid` has another number of features"):
+    with pytest.raises(rr.DataError, match="eval_set has another number of features than the"):
         net.fit(X, y, qid=qid, eval_set=(X[:, :3], y, qid))
     with pytest.raises(TypeError, match="which keeps no values"):
         net.fit(rr.Dataset(X, y, qid=qid), y, qid=qid)

@@ -146,11 +146,13 @@ def test_tables_of_every_kind_are_ranked(
     assert model.feature_names == made.feature_names
     scores = booster.predict(docs.X, qid=docs.qid)
     assert model.predict(frame, qid=docs.qid).tolist() == scores.tolist()
-    with pytest.raises(rr.DataError, match="another name"):
+    with pytest.raises(rr.DataError, match=r"X lacks a feature of the model: .* also 'b'"):
         model.predict(frame.rename({"b": "z"}), qid=docs.qid)
+    moved = rr.Dataset(frame.select(names[::-1]), docs.y, qid=docs.qid, like=made)
+    assert moved.fingerprint == made.fingerprint
     again = rr.Dataset(frame, docs.y, qid=docs.qid, like=model)
     assert again.feature_names == made.feature_names
-    with pytest.raises(rr.DataError, match="another name"):
+    with pytest.raises(rr.DataError, match=r"X lacks a feature of `like`: .* also 'b'"):
         rr.Dataset(frame.rename({"b": "z"}), docs.y, qid=docs.qid, like=model)
 
 

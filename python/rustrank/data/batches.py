@@ -13,7 +13,7 @@ import numpy as np
 from rustrank.errors import DataError, ParamError, shown, wrong_kind
 from rustrank.inputs.queries import as_ids
 from rustrank.inputs.scalars import as_list, whole
-from rustrank.inputs.tables import Table, as_table, check_same_features
+from rustrank.inputs.tables import Table, as_table, check_same_features, columns_of
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 
 if TYPE_CHECKING:
@@ -90,20 +90,9 @@ def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
 
 def _like(first: Table, table: Table, number: int) -> Table:
     """Return a table with its columns in the order of the first batch."""
-    expected = first.num_features, None
-    check_same_features((table.num_features, None), expected, f"batch {number}", "the first")
-    mine, theirs = table.names, first.names
-    if mine is None or theirs is None or mine == theirs:
-        return table
-    place = {name: at for at, name in enumerate(mine)}
-    absent = [name for name in theirs if name not in place]
-    if absent or len(place) < len(mine):
-        other = [name for name in mine if name not in set(theirs)]
-        got = f"got {shown(other[0])}, " if other else ""
-        missed = absent[0] if absent else theirs[0]
-        message = f"batch {number} has other features than the first: {got}expected {shown(missed)}"
-        raise DataError(message, code="features.names", feature=missed)
-    return table.take([place[name] for name in theirs])
+    expected, what = (first.num_features, first.names), f"batch {number}"
+    check_same_features((table.num_features, None), (expected[0], None), what, "the first")
+    return columns_of(table, expected, what, "the first")
 
 
 class Columns:

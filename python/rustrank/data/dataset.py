@@ -94,7 +94,7 @@ class Dataset:
         Names; taken from the columns of a frame by default.
     like : Dataset or Booster, optional
         A training set whose bins this one shares, for validation and test sets; or a booster that will
-        score the documents.
+        score the documents. Named columns are matched to its features, and others are left out.
     query_ranks : bool, optional
         Whether to add the rank of each value within its query as a feature: the place from the smallest
         value, minus a half, over the number of documents with a value; ties share their mean place. Ranks
@@ -178,8 +178,9 @@ class Dataset:
             base_score = base.predict(
                 X, qid=ids, group=sizes, missing=missing, infinite=infinite, num_threads=num_threads
             )
-        table = as_table(X)
-        names = building.checked_names(as_names(feature_names), table)
+        given = as_names(feature_names)
+        table = building.columns_like(as_table(X), like, given)
+        names = building.checked_names(given, table)
         table, categories = encoded(
             table, categorical, building.known_categories(like), names, reading.missing
         )
@@ -318,7 +319,8 @@ class Dataset:
         base = building.base_of_batches(base, like, bins)
         known = building.known_categories(like)
         names = None
-        for batch, table in source.read():
+        for batch, read in source.read():
+            table = building.columns_like(read, like, given, f"batch {columns.num_batches}")
             if not columns.num_batches:
                 names = building.checked_names(given, table)
                 building.check_names_like(names, like)

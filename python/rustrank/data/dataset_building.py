@@ -13,7 +13,13 @@ from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
 from rustrank.inputs.categories import Categories, numbers_of
 from rustrank.inputs.queries import as_queries, as_query_weight, query_ids_in_errors
 from rustrank.inputs.scalars import flag, real, text, threads, whole
-from rustrank.inputs.tables import Table, check_different, check_same_names, in_one_piece
+from rustrank.inputs.tables import (
+    Table,
+    check_different,
+    check_same_names,
+    columns_of,
+    in_one_piece,
+)
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length, first_true
 
 if TYPE_CHECKING:
@@ -241,8 +247,19 @@ def bins_of(
 
 def check_names_like(names: list[str] | None, like: Any) -> None:
     """Raise `DataError` if features have other names than those of ``like``, which may be None."""
-    theirs = None if like is None else like._names
-    check_same_names(names, theirs and theirs[: len(theirs) // (2 if like.query_ranks else 1)])
+    check_same_names(names, raw_names(like))
+
+
+def raw_names(like: Any) -> list[str] | None:
+    """Return the names of the raw features of a `Dataset` or a `Booster`, if it has names."""
+    names: list[str] | None = getattr(like, "_names", None)
+    return names and names[: len(names) // (2 if like.query_ranks else 1)]
+
+
+def columns_like(table: Table, like: Any, names: list[str] | None, what: str = "X") -> Table:
+    """Return a table with the columns of ``like``, matched by name unless names are given otherwise."""
+    theirs = raw_names(like) if names is None else None
+    return table if theirs is None else columns_of(table, (len(theirs), theirs), what, "`like`")
 
 
 def binned_dataset(

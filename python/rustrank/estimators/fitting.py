@@ -18,10 +18,10 @@ from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import ReadOptions, Rows
 from rustrank.data.raw_rows import as_raw_rows
-from rustrank.errors import DataError, ParamError, shown, warn_caller, wrong_kind
+from rustrank.errors import DataError, ParamError, listed, shown, warn_caller, wrong_kind
 from rustrank.inputs.queries import as_queries, as_query_weight, query_codes
 from rustrank.inputs.scalars import fields_of
-from rustrank.inputs.tables import Table, as_block, as_table, named_columns
+from rustrank.inputs.tables import Table, as_block, as_table, columns_of, named_columns
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length, library
 
 if TYPE_CHECKING:
@@ -158,39 +158,33 @@ def weight_of_queries(sample_weight: Any, qid: Any, group: Any) -> NDArray[np.fl
     return np.asarray(np.add.reduceat(weight[order], starts) / sizes, np.float64)
 
 
-def check_features(ranker: Ranker, table: Table) -> None:
-    """Raise `DataError` unless the features are those of the training set."""
-    num_features, names = table.num_features, names_of(table)
-    kind, fitted = type(ranker).__name__, getattr(ranker, "feature_names_in_", None)
+def fitted_columns(ranker: Ranker, table: Table) -> Table:
+    """Return the features of the training set, matched by name; `DataError` if some are missing."""
+    names, fitted = names_of(table), getattr(ranker, "feature_names_in_", None)
+    kind, expected = type(ranker).__name__, ranker.n_features_in_
+    if names is not None and fitted is not None:
+        absent = sorted(set(fitted) - set(names))
+        if absent:
+            raise DataError(_names_message(names, absent), code="features.names", feature=absent[0])
+        return columns_of(table, (expected, list(fitted)), "X", kind)
     if names is None and fitted is not None:
         message = f"X does not have valid feature names, but {kind} was fitted with feature names"
         warn_caller(message)
     elif names is not None and fitted is None:
         warn_caller(f"X has feature names, but {kind} was fitted without feature names")
-    elif names is not None and fitted is not None and names != list(fitted):
-        raise DataError(_names_message(names, list(fitted)), code="features.names")
-    if num_features != ranker.n_features_in_:
-        message = (
-            f"X has {num_features} features, but {kind} is expecting {ranker.n_features_in_} "
-            "features as input"
-        )
+    if table.num_features != expected:
+        message = f"X has {table.num_features} features, but {kind} is expecting {expected} features as input"
         raise DataError(message, code="features")
+    return table
 
 
-def _names_message(names: list[str], fitted: list[str]) -> str:
+def _names_message(names: list[str], absent: list[str]) -> str:
+    """Return the message that scikit-learn's checks expect."""
     lines = ["The feature names should match those that were passed during fit."]
-    unseen, absent = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
-    for head, some in (
-        ("unseen at fit time", unseen),
-        ("seen at fit time, yet now missing", absent),
-    ):
-        if some:
-            lines.append(f"Feature names {head}:")
-            lines += [f"- {name}" for name in some[:_MOST_NAMES]]
-            lines += ["- ..."] * (len(some) > _MOST_NAMES)
-    if not unseen and not absent:
-        lines.append("Feature names must be in the same order as they were in fit.")
-    return "\n".join(lines) + "\n"
+    lines.append("Feature names seen at fit time, yet now missing:")
+    lines += [f"- {name}" for name in absent[:_MOST_NAMES]]
+    lines += ["- ..."] * (len(absent) > _MOST_NAMES)
+    return "\n".join([*lines, f"Got {listed(names)}."])
 
 
 @dataclass(frozen=True)

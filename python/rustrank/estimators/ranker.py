@@ -18,7 +18,7 @@ import numpy as np
 from rustrank.errors import DataError, ParamError, UnknownNameError, unfitted
 from rustrank.estimators.fitting import (
     WithoutQueries,
-    check_features,
+    fitted_columns,
     names_of,
     queries_within,
     weight_of_queries,
@@ -173,7 +173,8 @@ class Ranker(ABC):
         Parameters
         ----------
         X : array-like of shape (num_docs, num_features)
-            Features. A column ``qid`` with query ids is allowed, as in `fit`.
+            Features. A column ``qid`` with query ids is allowed, as in `fit`. Named columns are matched to
+            those of `fit`; others are left out.
         qid, group : array-like, optional
             As for `fit`. Only used by rankers whose scores depend on the other documents of the query.
         """
@@ -182,7 +183,7 @@ class Ranker(ABC):
         needed = booster.query_ranks
         without = self._without_queries() if needed else WithoutQueries.UNUSED
         taken, ids, sizes = queries_within(X, qid, group, self._own_names(), without=without)
-        check_features(self, taken)
+        taken = fitted_columns(self, taken)
         if not needed:
             ids = sizes = None
         reading = {"missing": self.missing} if hasattr(self, "missing") else {}

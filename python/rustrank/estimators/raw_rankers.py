@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,7 +13,7 @@ from rustrank.errors import ParamError, ParamKindError, wrong_kind
 from rustrank.estimators.fitting import columns_by_name, eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.keywords import OF_FIT, refuses_unknown
-from rustrank.inputs.tables import check_same_names
+from rustrank.inputs.tables import columns_of
 from rustrank.metrics.evaluation import named_metrics
 from rustrank.model.booster import Booster
 from rustrank.parameters.hints import check_objective
@@ -115,9 +116,11 @@ class RawRanker(Ranker):
         if len(sets) > 1:
             message = f"eval_set: got {len(sets)} validation sets, expected one"
             raise ParamError(message, code="eval_set")
-        for one in sets.values():
-            check_same_names(one.X.names, names, " of eval_set")
-        valid = [(name, one.values(num_threads)) for name, one in sets.items()]
+        expected = part.X.num_features, names
+        valid = []
+        for name, one in sets.items():
+            table = columns_of(one.X, expected, "eval_set", "the training set")
+            valid.append((name, replace(one, X=table).values(num_threads)))
         metrics = named_metrics(options["params"]["metric"])
         options = {"base": None, "preferences": None, **options}
         trainer = self._trainer(data, SimpleNamespace(valid=valid, metrics=metrics, **options))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rustrank.errors import DataError, UnknownNameError, shown, suggestion, wrong_kind
+from rustrank.errors import DataError, UnknownNameError, listed, shown, suggestion, wrong_kind
 from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.vectors import Column, as_floats, as_vector, library, to_numpy
 
@@ -216,7 +216,7 @@ def as_table(X: Any) -> Table:
     return Array(values)
 
 
-def named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def named_columns(X: Any, given: Mapping[str, Any], what: str = "X") -> tuple[Any, dict[str, Any]]:
     """Return a table without the columns that arguments name, and these arguments as columns.
 
     Arguments that are no text are returned as they are, and so is the table if none is.
@@ -228,10 +228,8 @@ def named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
     labels = table.labels or []
     for argument, name in named.items():
         if name not in labels:
-            known = (
-                f"one of {', '.join(map(str, labels))}" if labels else "a table with named columns"
-            )
-            message = f"{argument}: X has no column {name!r}, expected {known}"
+            known = f"one of {listed(labels)}" if labels else "a table with named columns"
+            message = f"{argument}: {what} has no column {name!r}, expected {known}"
             raise DataError(message, code=argument)
     columns = {argument: table.column(labels.index(name)) for argument, name in named.items()}
     kept = [at for at, label in enumerate(labels) if label not in named.values()]
@@ -331,6 +329,35 @@ def check_same_names(
         if mine != theirs:
             message = f"feature {number}{of} has another name: got {mine!r}, expected {theirs!r}"
             raise DataError(message, code="features.names", feature=mine)
+
+
+def columns_of(
+    table: Table, expected: tuple[int, Sequence[str] | None], what: str, other: str
+) -> Table:
+    """Return a table with the features of another thing, which are given by number and names.
+
+    Columns are matched by name where both have names: they may have any order, and others are left out.
+    Else they are matched by position. Raises `DataError` if some are missing.
+    """
+    mine, (count, names) = table.names, expected
+    if mine is None or names is None:
+        check_same_features((table.num_features, None), (count, None), what, other)
+        return table
+    wanted = list(names[:count])
+    if mine == wanted:
+        return table
+    places = {name: at for at, name in enumerate(mine)}
+    absent = [name for name in wanted if name not in places]
+    if absent:
+        missing = "a feature" if len(absent) == 1 else f"{len(absent)} features"
+        message = (
+            f"{what} lacks {missing} of {other}: got columns {listed(mine)}, expected also "
+            f"{listed(absent)}"
+        )
+        raise DataError(message, code="features.names", feature=absent[0])
+    known = set(wanted)
+    check_different([name for name in mine if name in known])
+    return table.take([places[name] for name in wanted])
 
 
 def check_same_features(

@@ -18,7 +18,7 @@ from rustrank.inputs.categories import Categories, numbered
 from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import real, text, whole
-from rustrank.inputs.tables import Table, as_block, as_table, check_same_features
+from rustrank.inputs.tables import Table, as_block, as_table, columns_of
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, warn_of_nothing
 from rustrank.metrics.extra_labels import judge_dataset
@@ -137,8 +137,9 @@ class Booster(RankingModel, DescribedModel):
         Parameters
         ----------
         X : array-like of shape (num_docs, num_raw_features), or Dataset
-            Raw features in any form that `Dataset` accepts, or one row of them. Or a dataset made ``like=``
-            the training set or this booster; its base scores are added.
+            Raw features in any form that `Dataset` accepts, or one row of them; named columns are matched
+            to `feature_names`, and others are left out. Or a dataset made ``like=`` the training set or
+            this booster; its base scores are added.
         qid, group : array-like, optional
             The queries, as for `Dataset`. Needed with raw features if scores depend on the other documents
             of the query, as with `query_ranks`; otherwise ignored.
@@ -562,9 +563,8 @@ def _row(doc: Any, name: str) -> NDArray[Any]:
 
 
 def _table(core: _rustrank.Booster, X: Any) -> Table:
-    table = as_table(_as_rows(X))
     expected = core.num_raw_features, core.feature_names
-    check_same_features((table.num_features, table.names), expected, "X", "the model")
+    table = columns_of(as_table(_as_rows(X)), expected, "X", "the model")
     return numbered(table, Categories([], core.category_names()))
 
 
