@@ -156,8 +156,8 @@ def suggestion(name: str, names: Iterable[str]) -> str:
 def listed(names: Iterable[Any]) -> str:
     """Return names for a message, the first of many."""
     most, every = 8, [shown(name) for name in names]
-    more = [f"and {len(every) - most} more"] if len(every) > most else []
-    return ", ".join([*every[:most], *more]) or "none"
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
 
 
 def warn_caller(message: str) -> None:

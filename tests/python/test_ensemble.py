@@ -580,7 +580,7 @@ def test_parts_that_teach_nothing_are_refused(docs: Ranking) -> None:
     with pytest.raises(rr.DataError, match="no query of valid has docs with different labels"):
         rr.ensemble(two(), docs, folds=3, valid=flat)
     wide = np.ones((30, 3)), docs.y[:30], docs.qid[:30]
-    with pytest.raises(rr.DataError, match="valid has another number of features: got 3"):
+    with pytest.raises(rr.DataError, match="valid has another number of features than docs: got 3"):
         rr.ensemble(two(), docs, folds=3, valid=wide)
 
 

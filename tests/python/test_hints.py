@@ -86,8 +86,8 @@ init_model                    base              fit:base           base         
 init_score                    Dataset:base_score fit:base_score    base_score            Dataset:base_score
 weight                        Dataset:row_weight fit:sample_weight row_weight            Dataset:row_weight
 sample_weight                 Dataset:row_weight fit:sample_weight row_weight            Dataset:row_weight
-group                         Dataset:group     fit:group          =                     Dataset:group
-qid                           Dataset:qid       fit:qid            =                     =
+group                         =                 fit:group          =                     Dataset:group
+qid                           =                 fit:qid            =                     =
 label                         Dataset:y         fit:y              y                     =
 valid_sets                    valid             fit:eval_set       -                     valid
 eval_set                      valid             fit:eval_set       -                     valid

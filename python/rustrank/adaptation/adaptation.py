@@ -17,9 +17,10 @@ from rustrank.adaptation._recipes import (
     RecipeResult,
     check_trees,
 )
-from rustrank.data.raw_rows import RawRows, as_raw_rows, check_features
+from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
 from rustrank.formatting import Table, TableResult, interval, number, percent
+from rustrank.inputs.docs import Beside
 from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
 from rustrank.inputs.scalars import choice, flag, real, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values, difference_cells
@@ -183,6 +184,9 @@ def adapt(
     target: Any,
     background: Any = None,
     *,
+    y: Any = None,
+    qid: Any = None,
+    group: Any = None,
     held_out: Any = 5,
     valid_closed: Any = None,
     valid_open: Any = None,
@@ -203,17 +207,17 @@ def adapt(
     not fitted to. Its metric is measured on further queries: of the same time (*closed*) and, if given, of
     another time or place (*open*), which shows whether what was learned from few documents generalises.
 
-    Docs come with raw features, as a `rustrank.datasets.Ranking`, as ``(X, y, qid)``, or as a mapping
-    with ``X``, ``y`` and ``qid`` or ``group``.
-
     Parameters
     ----------
     base : Booster, or mapping from names to Boosters
         Rankers of other markets, of any kind that `Booster.load` reads.
     target : docs
-        The documents of the market that the ranker is for.
+        The documents of the market that the ranker is for, in the forms that `rustrank.tune` takes; named
+        columns are matched to those of the base.
     background : docs, optional
         The data that the base was trained on, for the recipes ``grow`` and ``pool``.
+    y, qid, group : array-like or str, optional
+        Labels and queries of a table, as for `rustrank.tune`; names of columns hold for all tables.
     held_out : int or docs, default 5
         The documents on which recipes choose parameters: a number of folds of the target's queries, for
         cross-validation, or separate documents.
@@ -445,11 +449,15 @@ class AdaptationData:
         Without a held-out set, ``folds`` is the number of folds.
         """
         docs: dict[str, RawRows] = {}
+        beside = Beside(*(given[name] for name in ("y", "qid", "group")))
+        like = base.num_features, base._names, "the base"
         for name in _SETS:
             if given[name] is not None:
-                docs[name] = as_raw_rows(given[name], name)
-                check_features(docs[name], base.num_features, base._names, name)
+                further = name != "target"
+                docs[name] = as_raw_rows(given[name], name, beside, like, is_further=further)
                 _check_labels(docs[name], name)
+                if like[1] is None:
+                    like = docs[name].features("the target")
         fit, closed, choosing = map(docs.get, ("target", "valid_closed", "held_out"))
         if fit is None:
             raise wrong_kind("target", None, "docs: (X, y, qid)")

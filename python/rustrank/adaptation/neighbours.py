@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.raw_rows import RawRows, as_raw_rows, check_features
+from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.errors import DataError, ParamError, RustrankError
+from rustrank.inputs.docs import Beside
 from rustrank.inputs.scalars import flag, real, threads, whole
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def expand(
     target: Any,
     background: Any,
     *,
+    y: Any = None,
+    qid: Any = None,
     queries: float = 0.5,
     neighbours: int = 3,
     max_distance: float | None = None,
@@ -73,9 +76,11 @@ def expand(
 
     Parameters
     ----------
-    target, background : Ranking, tuple or mapping
-        Docs with raw features: ``(X, y, qid)``, or a mapping with ``X``, ``y`` and ``qid`` or
-        ``group``.
+    target, background : docs
+        Documents in any form that `rustrank.tune` takes; named columns of the background are matched to
+        those of the target.
+    y, qid : str, optional
+        The columns of labels and query ids, where the documents are tables.
     queries : float, default 0.5
         The share of the target's queries to take seeds from: those with the lowest label entropy. Queries
         in which all labels are equal are left out, since their entropy is always 0.
@@ -103,8 +108,11 @@ def expand(
     >>> len(more.rows) < len(markets.background.y)
     True
     """
-    here, there = as_raw_rows(target, "target"), as_raw_rows(background, "background")
-    check_features(there, here.X.shape[1], here.names, "background")
+    beside = Beside(y, qid)
+    here = as_raw_rows(target, "target", beside)
+    there = as_raw_rows(
+        background, "background", beside, here.features("the target"), is_further=True
+    )
     share = real("queries", queries)
     if not 0 < share <= 1:
         raise ParamError(f"queries: got {share}, expected a share above 0, up to 1", code="queries")

@@ -15,10 +15,11 @@ from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, size
 from rustrank.inputs.categories import encoded, numbered
+from rustrank.inputs.docs import EXPECTED, Beside, has_parts, is_dataset, is_table, read_docs
 from rustrank.inputs.keywords import OF_DATASET, refuses_unknown
 from rustrank.inputs.queries import numbers_if_all, query_ids_in_errors
 from rustrank.inputs.scalars import as_augment, whole
-from rustrank.inputs.tables import as_names, as_table, check_different, named_columns
+from rustrank.inputs.tables import as_names, as_table, check_different, columns_of, named_columns
 from rustrank.inputs.vectors import check_length
 from rustrank.progress import progress_of_file
 
@@ -545,3 +546,26 @@ def as_dataset(value: Any, name: str) -> Dataset:
     if not isinstance(value, Dataset):
         raise wrong_kind(name, value, "a Dataset")
     return value
+
+
+def dataset_of(
+    given: Any, name: str, beside: Beside, like: Dataset | None = None, **options: Any
+) -> Dataset:
+    """Return a data set as it is, or make one of documents, as a further set if it is ``like`` another."""
+    if is_dataset(given):
+        for part, value in beside._asdict().items():
+            if value is not None and like is None:
+                message = (
+                    f"{part}: got it beside a Dataset, expected none: the data set has its own"
+                )
+                raise ParamError(message, code=part)
+        return given
+    if not has_parts(given) and not is_table(given):
+        raise wrong_kind(name, given, f"a Dataset, {EXPECTED}")
+    docs = read_docs(given, name, beside, is_further=like is not None)
+    table = docs.table
+    if like is not None:
+        names = building.raw_names(like)
+        count = table.num_features if names is None else len(names)
+        table = columns_of(table, (count, names), name, "the training set")
+    return Dataset(table, docs.y, qid=docs.qid, group=docs.group, like=like, **options)

@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset
-from rustrank.data.ranking import Ranking
-from rustrank.errors import ParamKindError, wrong_kind
+from rustrank.errors import DataError
+from rustrank.inputs.docs import EXPECTED, Beside, Docs, read_docs
 from rustrank.inputs.queries import as_queries, query_codes
-from rustrank.inputs.scalars import fields_of
-from rustrank.inputs.tables import as_table, check_same_features
+from rustrank.inputs.tables import columns_of
 from rustrank.inputs.vectors import as_labels, check_length
 from rustrank.metrics.evaluation import Evaluation, Judging, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-_FIELDS = ("X", "y", "qid", "group")
 #: Odd numbers that spread bits: products with them, summed without carry, are hashes.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -59,6 +57,10 @@ class RawRows:
     ) -> Evaluation:
         """Return the metrics of some scores of these documents."""
         return judge(scores, self.y, self.queries, judging, query_weight)
+
+    def features(self, what: str) -> tuple[int, list[str] | None, str]:
+        """Return what further sets are matched to: the number and names of features, and what has them."""
+        return self.X.shape[1], self.names, what
 
     def take(self, rows: NDArray[Any]) -> RawRows:
         """Return some rows, with the queries that they are in."""
@@ -170,15 +172,29 @@ def spread_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return np.asarray(bits ^ (bits >> np.uint64(31)), np.uint64)
 
 
-def as_raw_rows(given: Any, name: str) -> RawRows:
-    """Read ``(X, y, qid)``, a `Ranking`, or a mapping with ``X``, ``y`` and ``qid`` or ``group``.
+def as_raw_rows(
+    given: Any,
+    name: str,
+    beside: Beside | None = None,
+    like: tuple[int, Sequence[str] | None, str] | None = None,
+    *,
+    is_further: bool = False,
+) -> RawRows:
+    """Read documents that an argument of this name gives, as `read_docs` does.
 
-    Rows that were read before are returned as they are.
+    Rows that were read before are returned as they are. With ``like``, the number and the names of the
+    features of another thing and what that is called, named columns are matched to its features.
     """
     if isinstance(given, RawRows):
         return given
-    fields = _fields(given, name)
-    table = as_table(fields["X"])
+    return docs_to_rows(read_docs(given, name, beside, is_further=is_further), name, like)
+
+
+def docs_to_rows(
+    docs: Docs, name: str, like: tuple[int, Sequence[str] | None, str] | None = None
+) -> RawRows:
+    """Return documents that were read as numbers."""
+    table = docs.table if like is None else columns_of(docs.table, like[:2], name, like[2])
     X = np.empty((table.num_rows, table.num_features), np.float32)
     start = 0
     for block in table.blocks():
@@ -187,30 +203,12 @@ def as_raw_rows(given: Any, name: str) -> RawRows:
         with np.errstate(over="ignore"):
             X[start : start + len(rows)] = rows
         start += len(rows)
-    y = as_labels(fields["y"])
+    if docs.qid is None and docs.group is None:
+        message = f"{name}: got no queries, expected qid= or group=, or {EXPECTED}"
+        raise DataError(message, code="query.none")
+    y = as_labels(docs.y)
     check_length(f"y of {name}", len(y), len(X), "rows")
-    queries, ids = as_queries(fields.get("qid"), fields.get("group"), len(X))
+    queries, ids = as_queries(docs.qid, docs.group, len(X))
     codes = query_codes(queries)
     check_length(f"group of {name}", len(codes), len(X), "rows")
-    names = table.names
-    if names is None and isinstance(given, Ranking) and given.feature_names:
-        names = list(given.feature_names)
-    return RawRows(X, y, codes.astype(np.int64), ids, names)
-
-
-def _fields(given: Any, name: str) -> dict[str, Any]:
-    if isinstance(given, Dataset):
-        message = f"{name}: got a Dataset, expected raw features: (X, y, qid)"
-        raise ParamKindError(message, code=name)
-    expected = "(X, y, qid), or a mapping with X, y and qid or group"
-    parts = tuple(given) if isinstance(given, Ranking) else given
-    fields = fields_of(name, parts, _FIELDS, (3,), expected)
-    if "X" not in fields or "y" not in fields:
-        raise wrong_kind(name, given, expected)
-    return fields
-
-
-def check_features(docs: RawRows, expected: int, names: list[str] | None, what: str) -> None:
-    """Raise `DataError` unless the features are those of the base, by number and name."""
-    own = docs.X.shape[1], docs.names
-    check_same_features(own, (expected, names), what, "the base")
+    return RawRows(X, y, codes.astype(np.int64), ids, table.names)

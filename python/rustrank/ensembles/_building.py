@@ -21,6 +21,7 @@ from rustrank.ensembles._weighting import (
     spread_of,
 )
 from rustrank.errors import DataError, ParamError, wrong_kind
+from rustrank.inputs.docs import Beside
 from rustrank.inputs.scalars import choice, share, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values
 from rustrank.metrics.evaluation import (
@@ -83,14 +84,16 @@ class DataSplit:
     def __init__(self, given: Mapping[str, Any]) -> None:
         """Check the data sets, and split off those that are given as shares."""
         seed = whole("seed", given["seed"], 0, 2**31)
-        self.whole = as_raw_rows(given["docs"], "docs")
+        beside = Beside(*(given[name] for name in ("y", "qid", "group")))
+        self.whole = as_raw_rows(given["docs"], "docs", beside)
+        like = self.whole.features("docs")
         shares, others = {}, {}
         for name in ("held_out", "valid"):
             one = given[name]
             if isinstance(one, (int, float)) and not isinstance(one, bool):
                 shares[name] = share(name, one, "docs, or a share between 0 and 1")
             elif name == "valid" or not isinstance(one, str) or one != "folds":
-                others[name] = as_raw_rows(one, name)
+                others[name] = as_raw_rows(one, name, beside, like, is_further=True)
         taken = sum(shares.values())
         if taken >= 1:
             message = f"held_out and valid take {taken:g} of the docs, expected less"
@@ -98,7 +101,7 @@ class DataSplit:
         self.fit, *split = self.whole.split([1 - taken, *shares.values()], seed)
         others.update(zip(shares, split, strict=True))
         for name, one in {"docs": self.fit, **others}.items():
-            _check(one, name, self.whole.X.shape[1])
+            _check(one, name)
         self.held_out, self.valid = others.get("held_out"), others["valid"]
 
     @property
@@ -107,12 +110,7 @@ class DataSplit:
         return max(float(part.y.max()) for part in (self.whole, self.held_out, self.valid) if part)
 
 
-def _check(docs: RawRows, name: str, num_features: int) -> None:
-    if docs.X.shape[1] != num_features:
-        message = (
-            f"{name} has another number of features: got {docs.X.shape[1]}, expected {num_features}"
-        )
-        raise DataError(message, code="features")
+def _check(docs: RawRows, name: str) -> None:
     if not docs.has_pairs().any():
         message = (
             f"no query of {name} has docs with different labels: nothing can be learned from them, "

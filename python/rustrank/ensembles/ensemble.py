@@ -221,6 +221,9 @@ def ensemble(
     members: Any,
     docs: Any,
     *,
+    y: Any = None,
+    qid: Any = None,
+    group: Any = None,
     held_out: Any = 0.2,
     valid: Any = 0.2,
     metrics: str | Sequence[str] | None = None,
@@ -246,9 +249,6 @@ def ensemble(
     everything is evaluated on a third. The result depends on the documents and the options only: not on the
     order of rows, nor on threads.
 
-    Docs come with raw features, as a `rustrank.datasets.Ranking`, as ``(X, y, qid)``, or as a mapping
-    with ``X``, ``y`` and ``qid`` or ``group``.
-
     Parameters
     ----------
     members : str, Recipe, or mapping or sequence of Members, rankers and Boosters
@@ -256,7 +256,10 @@ def ensemble(
         as ``{"trees": rr.LambdaMART(early_stopping=50), "net": rr.LambdaRank()}``. A `Member` says more:
         bags, augmentation, scores of other members as features.
     docs : docs
-        The documents to fit members to, and to take the next two parts from if they are shares.
+        The documents to fit members to, and to take the next two parts from if they are shares: in the
+        forms that `rustrank.tune` takes.
+    y, qid, group : array-like or str, optional
+        Labels and queries of a table, as for `rustrank.tune`; names of columns hold for all tables.
     held_out : float, docs or "folds", default 0.2
         The documents to fit weights to: a share of the queries, other documents, or ``"folds"``: the training
         documents, each scored by models that were not fitted to it. With ``"folds"`` the values of stacked

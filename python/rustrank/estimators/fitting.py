@@ -19,9 +19,18 @@ from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import ReadOptions, Rows
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError, listed, shown, warn_caller, wrong_kind
+from rustrank.inputs.docs import QID
 from rustrank.inputs.queries import as_queries, as_query_weight, query_codes
 from rustrank.inputs.scalars import fields_of
-from rustrank.inputs.tables import Table, as_block, as_table, columns_of, named_columns
+from rustrank.inputs.tables import (
+    Table,
+    as_block,
+    as_table,
+    columns_of,
+    labels_of,
+    named_columns,
+    select_columns,
+)
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length, library
 
 if TYPE_CHECKING:
@@ -32,8 +41,6 @@ if TYPE_CHECKING:
     from rustrank.data.raw_rows import RawRows
     from rustrank.estimators.ranker import Ranker
 
-#: The column of a frame that is not a feature.
-QID = "qid"
 #: The fields of a validation set.
 _FIELDS = ("X", "y", "qid", "group", "query_weight")
 #: Arguments of `fit` that may name a column of X, besides y.
@@ -109,14 +116,8 @@ def _check_one_query(num_rows: int, without: WithoutQueries, name: str) -> None:
 
 
 def without_qid(X: Any) -> Any:
-    """Return the caller's own table without the column ``qid``, for rankers of any kind."""
-    if isinstance(X, Table):
-        return X.take([at for at, label in enumerate(X.labels or ()) if label != QID])
-    if library(X) in ("pandas", "polars"):
-        return X[[name for name in X.columns if name != QID]]
-    if library(X) == "pyarrow":
-        return X.drop_columns([QID])
-    return {name: column for name, column in X.items() if name != QID}
+    """Return the caller's own table without the column ``qid``."""
+    return select_columns(X, [label for label in labels_of(X) if label != QID])
 
 
 def checked(X: Any) -> Table:

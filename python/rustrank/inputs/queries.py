@@ -35,6 +35,13 @@ def as_queries(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[An
     return (codes, len(distinct)), distinct
 
 
+def queries_of(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[Any]]:
+    """Read queries; without ids and sizes, all rows are one query."""
+    if qid is None and group is None:
+        group = [num_rows]
+    return as_queries(qid, group, num_rows)
+
+
 def query_codes(queries: Queries) -> NDArray[np.uint32] | NDArray[np.int64]:
     """Return the number of the query of each row."""
     return queries[0] if isinstance(queries, tuple) else np.repeat(np.arange(len(queries)), queries)

@@ -203,7 +203,7 @@ def as_table(X: Any) -> Table:
     if isinstance(X, np.ndarray):
         return Array(X)
     if hasattr(X, "__arrow_c_stream__"):
-        return _from_stream(X)
+        return as_table(from_stream(X))
     if isinstance(X, Mapping):
         return _from_mapping(X)
     _refuse_other_things(X)
@@ -272,19 +272,40 @@ def _from_mapping(X: Mapping[Any, Any]) -> Table:
     return Frame(columns, list(X), lengths[0] if lengths else 0)
 
 
-def _from_stream(X: Any) -> Table:
-    """Return any other Arrow producer as a table, through pyarrow."""
+def from_stream(X: Any) -> Any:
+    """Return any other producer of an Arrow stream, which may be read only once, as a pyarrow table."""
     try:
         import pyarrow as pa
 
-        table = pa.table(X)
+        return pa.table(X)
     except ImportError as error:
         message = f"X is a {type(X).__name__}: reading it needs pyarrow (rustrank[arrow])"
         raise TypeError(message) from error
     except (TypeError, ValueError) as error:
         message = f"X: a {type(X).__name__} cannot be read as an Arrow table ({error})"
         raise TypeError(message) from error
-    return Frame(table.columns, table.column_names, table.num_rows)
+
+
+def labels_of(X: Any) -> list[Any]:
+    """Return what the columns of a table of any kind are called; nothing where they have no names."""
+    if isinstance(X, Table):
+        return X.labels or []
+    if library(X) in ("pandas", "polars"):
+        return list(getattr(X, "columns", ()))
+    if library(X) == "pyarrow":
+        return list(getattr(X, "column_names", ()))
+    return list(X) if isinstance(X, Mapping) else []
+
+
+def select_columns(X: Any, labels: Sequence[Any]) -> Any:
+    """Return some columns of a table of any kind, which is of the same kind."""
+    if isinstance(X, Table):
+        return X.take([(X.labels or []).index(label) for label in labels])
+    if library(X) in ("pandas", "polars"):
+        return X[list(labels)]
+    if library(X) == "pyarrow":
+        return X.select(list(labels))
+    return {label: X[label] for label in labels}
 
 
 def as_names(given: Any) -> list[str] | None:

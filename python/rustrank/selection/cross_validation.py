@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.raw_rows import as_raw_rows
+from rustrank.data.raw_rows import docs_to_rows
 from rustrank.errors import ParamKindError, RustrankWarning, UnknownNameError, shown
-from rustrank.estimators.fitting import queries_within, without_qid
 from rustrank.estimators.ranker import Ranker
 from rustrank.formatting import ResultMapping, Table, interval, number
+from rustrank.inputs.docs import Beside, read_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.scalars import flag
@@ -100,7 +100,7 @@ class CrossValidation(ResultMapping[Evaluation]):
 def cross_validate(
     rankers: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     qid: Any = None,
     group: Any = None,
@@ -126,7 +126,10 @@ def cross_validate(
         Rankers of this library, pipelines that end in one, or anything else with ``fit``, ``predict``
         and ``get_params``, optionally by name. Copies of them are fitted. A ranker with ``early_stopping``
         holds validation queries of its own out of each training set.
-    X, y, qid, group, sample_weight, query_weight
+    X, y, qid, group
+        The documents, in the forms that `rustrank.tune` takes: a table with ``y="label", qid="query_id"``,
+        the names of its columns, features with labels and query ids, or ``(X, y, qid)`` alone.
+    sample_weight, query_weight
         As for `LambdaMART.fit`. Query weights count in training and in the means.
     folds, repeats, seed : int, default 5, 1 and 0
         As for `QueryFolds`.
@@ -153,10 +156,9 @@ def cross_validate(
     True
     """
     named = _named(rankers)
-    table, ids, sizes = queries_within(X, qid, group)
-    taken = X if ids is qid else without_qid(X)
-    docs = as_raw_rows({"X": table, "y": y, "qid": ids, "group": sizes}, "X")
-    by_row = None if sample_weight is None else as_doubles(sample_weight, "sample_weight")
+    read = read_docs(X, "X", Beside(y, qid, group), columns={"sample_weight": sample_weight})
+    docs, weight = docs_to_rows(read, "X"), read.columns["sample_weight"]
+    by_row = None if weight is None else as_doubles(weight, "sample_weight")
     by_query = as_query_weight(query_weight, docs.query_ids)
     if by_row is not None:
         check_length("sample_weight", len(by_row), len(docs.y), "rows")
@@ -180,7 +182,7 @@ def cross_validate(
                 if by_query is not None:
                     # Queries are numbered by first appearance, also in a subset of the rows.
                     given["query_weight"] = by_query[np.unique(query)]
-                rows = rows_of(taken, train), docs.y[train], rows_of(taken, held)
+                rows = rows_of(read.X, train), docs.y[train], rows_of(read.X, held)
                 for name, ranker in named.items():
                     found = _held_out_scores(ranker, *rows, given)
                     check_length("what predict returned", len(found), len(held), "rows")

@@ -167,6 +167,9 @@ def tune(
     docs: Any,
     space: str | Mapping[str, Any] = "lambdamart",
     *,
+    y: Any = None,
+    qid: Any = None,
+    group: Any = None,
     method: str | None = None,
     trials: int | None = None,
     valid: Any = None,
@@ -192,11 +195,16 @@ def tune(
         ``rr.LambdaMART(n_estimators=1000, early_stopping=50)``. For early stopping it
         uses validation queries of its own, held out of each training set, or ``valid``.
     docs : docs
-        As for `rustrank.ensemble`: a `rustrank.datasets.Ranking`, ``(X, y, qid)`` or a mapping.
+        The documents, with raw features: a table with ``y`` and ``qid`` or ``group``; ``(X, y, qid)``, a
+        mapping with ``X``, ``y`` and ``qid`` or ``group``, or a `rustrank.datasets.Ranking`.
     space : str or mapping, default "lambdamart"
         For each parameter a list of values, or a range: a tuple of two numbers, ``(low, high)``, or a
         `Between`, which may be logarithmic. A range whose ends are both whole has whole numbers only, unless
         the parameter is a float. Or the name of one of `rustrank.grids`, such as those of the papers.
+    y, qid, group : array-like or str, optional
+        Labels, query ids or sizes of queries of a table, as for `rustrank.Dataset`: often the names of two
+        columns, ``y="label", qid="query_id"``, which then hold for ``valid``, too. Without ``qid`` and
+        ``group``, a column ``qid`` has the query ids.
     method : {"grid", "random", "optuna"}, optional
         All settings; ``trials`` random settings; or ``trials`` settings chosen by Optuna from the values of
         earlier ones. By default ``grid``, or ``random`` where a space has ranges or
@@ -205,7 +213,8 @@ def tune(
         The number of settings to try; 50 by default, or all of a grid. No setting is tried twice: if
         there are fewer, all are tried.
     valid : docs, optional
-        The documents to evaluate settings on; by default folds of ``docs``.
+        The documents to evaluate settings on, in the same forms, with named columns in any order; by
+        default folds of ``docs``.
     folds : int, default 5
         The number of folds.
     metric : str, optional

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank.data.caller_errors import errors_in_order_of_rows
-from rustrank.data.dataset import Dataset, as_dataset
+from rustrank.data.dataset import Dataset, dataset_of
 from rustrank.distributed.mpi import launched_world_size
 from rustrank.errors import ParamError, ParamKindError, warn_caller
+from rustrank.inputs.docs import Beside, has_parts, is_dataset
 from rustrank.parameters.hints import refuse_unknown
-from rustrank.parameters.plan import EarlyStopping, Plan, train_options
+from rustrank.parameters.plan import EarlyStopping, Plan, sets_by_name, train_options
 from rustrank.parameters.schema import TRAININGS, signature_of
 from rustrank.training.rounds import Reporting, Round, booster_of
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from typing_extensions import Unpack
 
-    from rustrank.distributed.shards import Shards
     from rustrank.model.booster import Booster
     from rustrank.parameters.option_types import TrainOptions
 
@@ -31,7 +29,12 @@ __all__ = ["EarlyStopping", "Round", "train"]
 
 
 def train(
-    dataset: Dataset | Shards | str | PathLike[str], *more: Any, **options: Unpack[TrainOptions]
+    dataset: Any,
+    *more: Any,
+    y: Any = None,
+    qid: Any = None,
+    group: Any = None,
+    **options: Unpack[TrainOptions],
 ) -> Booster:
     """Train a booster.
 
@@ -40,9 +43,12 @@ def train(
 
     Parameters
     ----------
-    dataset : Dataset, or shards for ``workers``
-        The training set. Training starts from its base scores if it has some. With ``workers``, what
-        `shard` has made: `Shards`, or the path of their folder.
+    dataset : Dataset, docs, or shards for ``workers``
+        The training set. Training starts from its base scores if it has some. Documents with raw features,
+        in the forms that `rustrank.tune` takes, are made a `Dataset` with its defaults. With ``workers``,
+        what `shard` has made: `Shards`, or the path of their folder.
+    y, qid, group : array-like or str, optional
+        Labels and queries of a table, as for `rustrank.tune`; names of columns hold for validation sets, too.
     num_trees : int, default 100
         The most trees to add; of ``mcrank``, to each class. Within: from 1 to 1048576.
     learning_rate : float, default 0.1
@@ -331,7 +337,7 @@ def train(
     >>> booster.predict(data.X).shape == data.y.shape
     True
     """
-    if more or isinstance(dataset, Mapping):
+    if more or (isinstance(dataset, Mapping) and y is None and not has_parts(dataset)):
         _refuse_call_of_others(dataset, more)
     refuse_unknown(options, TRAININGS["train"])
     every = train_options(options)
@@ -340,7 +346,7 @@ def train(
         from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
 
         return train_on_workers({"dataset": dataset, **every}, trained)
-    data = as_dataset(dataset, "dataset")
+    data, every = _data_sets(dataset, Beside(y, qid, group), every)
     try:
         with errors_in_order_of_rows(data, every):
             return trained(data, every)
@@ -355,6 +361,21 @@ def train(
     )
     with errors_in_order_of_rows(data, every):
         return trained(data, {**every, "min_leaf_docs": fewer})
+
+
+def _data_sets(
+    dataset: Any, beside: Beside, options: dict[str, Any]
+) -> tuple[Dataset, dict[str, Any]]:
+    """Return the training set, and the options with validation sets, made of documents where they are none."""
+    reading = {"num_threads": options["num_threads"]}
+    base = {} if is_dataset(dataset) else {"base": options["base"]}
+    data = dataset_of(dataset, "dataset", beside, **reading, **base)
+    valid = options["valid"]
+    # A mapping has sets by their names, unless it is one set: its parts, or its columns.
+    is_one = has_parts(valid) or (isinstance(valid, Mapping) and beside.names().y in valid)
+    sets = {"valid": valid} if is_one else sets_by_name(valid)
+    made = {name: dataset_of(one, name, beside, like=data, **reading) for name, one in sets.items()}
+    return data, {**options, "valid": made or None}
 
 
 def _refuse_call_of_others(dataset: Any, more: tuple[Any, ...]) -> None:
@@ -376,7 +397,10 @@ def _refuse_call_of_others(dataset: Any, more: tuple[Any, ...]) -> None:
 _DECLARED = inspect.signature(train)
 _OPTIONS = signature_of({name: one.default for name, one in TRAININGS["train"].items()}).parameters
 train.__signature__ = _DECLARED.replace(  # type: ignore[attr-defined]
-    parameters=[_DECLARED.parameters["dataset"], *_OPTIONS.values()]
+    parameters=[
+        *(_DECLARED.parameters[name] for name in ("dataset", *Beside._fields)),
+        *_OPTIONS.values(),
+    ]
 )
 
 

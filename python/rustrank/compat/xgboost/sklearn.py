@@ -11,7 +11,8 @@ from rustrank.compat.xgboost.booster import Booster
 from rustrank.compat.xgboost.data import DMatrix
 from rustrank.compat.xgboost.training import train
 from rustrank.errors import DataError, unfitted, wrong_kind
-from rustrank.estimators.fitting import QID, without_qid
+from rustrank.estimators.fitting import without_qid
+from rustrank.inputs.docs import QID
 from rustrank.inputs.tables import as_table
 
 if TYPE_CHECKING:

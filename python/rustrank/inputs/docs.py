@@ -1,0 +1,242 @@
+"""Documents in every form that callers have, read in one place.
+
+They are parts, in a tuple ``(X, y, qid)`` or a mapping, or a table whose columns ``y=`` and ``qid=`` name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+
+import numpy as np
+
+from rustrank import _rustrank
+from rustrank.errors import DataError, ParamError, ParamKindError, wrong_kind
+from rustrank.inputs.queries import Queries, as_query_weight, queries_of
+from rustrank.inputs.scalars import fields_of
+from rustrank.inputs.tables import (
+    Array,
+    Table,
+    as_table,
+    from_stream,
+    labels_of,
+    named_columns,
+    select_columns,
+)
+from rustrank.inputs.vectors import as_labels, library
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rustrank.data.dataset import Dataset
+
+#: The column that holds query ids where nothing else says what the queries are.
+QID = "qid"
+#: The parts of documents.
+_PARTS = ("X", "y", "qid", "group")
+#: The forms of documents, for messages.
+EXPECTED = (
+    "(X, y, qid), a mapping with X, y and qid or group, or a table with y= and qid=, the names of its "
+    "columns"
+)
+
+
+class Beside(NamedTuple):
+    """The arguments of a function that stand beside its documents: columns, or names of columns."""
+
+    y: Any = None
+    qid: Any = None
+    group: Any = None
+
+    def names(self) -> Beside:
+        """Return the names of columns alone, which hold for further tables, too."""
+        y, qid = (one if isinstance(one, str) else None for one in (self.y, self.qid))
+        return Beside(y, qid)
+
+
+@dataclass(frozen=True, eq=False)
+class Docs:
+    """Documents: features, and labels and queries in the caller's form."""
+
+    #: The features, as a table and in the caller's own form.
+    table: Table
+    X: Any
+    y: Any
+    qid: Any
+    group: Any
+    #: Other columns that arguments named.
+    columns: Mapping[str, Any]
+
+
+def is_dataset(value: Any) -> TypeGuard[Dataset]:
+    """Return whether a value is a `Dataset`, whose class is in a package above this one."""
+    return isinstance(getattr(value, "_core", None), _rustrank.Dataset)
+
+
+def is_table(value: Any) -> bool:
+    """Return whether a value has rows and columns."""
+    if isinstance(value, (Table, Mapping)) or library(value) == "scipy":
+        return True
+    if library(value) in ("pandas", "polars", "pyarrow"):
+        return hasattr(value, "columns")
+    if isinstance(value, (list, tuple)):
+        return bool(value) and isinstance(value[0], (list, tuple, np.ndarray))
+    return np.ndim(value) == 2 if isinstance(value, np.ndarray) else _is_stream(value)
+
+
+def has_parts(value: Any) -> bool:
+    """Return whether a value has documents in parts: a tuple, a mapping with X, or a `Ranking`."""
+    if isinstance(value, Mapping):
+        return "X" in value
+    return _is_ranking(value) or (
+        isinstance(value, tuple) and len(value) in (2, 3) and is_table(value[0])
+    )
+
+
+def read_docs(
+    given: Any,
+    name: str,
+    beside: Beside | None = None,
+    *,
+    is_further: bool = False,
+    columns: Mapping[str, Any] | None = None,
+) -> Docs:
+    """Read documents that an argument of this name gives, with the arguments beside it.
+
+    For further sets of the same function, the names of columns hold where a set has no parts of its own.
+    ``columns`` are other arguments of which some may name a column. A column ``qid`` holds the queries
+    where nothing else does.
+    """
+    fields = _fields(given, name, beside or Beside(), is_further)
+    X = from_stream(fields["X"]) if _is_stream(fields["X"]) else fields["X"]
+    if fields.get("qid") is None and fields.get("group") is None and QID in labels_of(X):
+        fields["qid"] = QID
+    others = columns or {}
+    named = {"y": fields.get("y"), "qid": fields.get("qid"), **others}
+    names = [one for one in named.values() if isinstance(one, str)]
+    whole = as_table(X)
+    table, named = named_columns(whole, named, "X" if name == "X" else f"the table of {name}")
+    if names:
+        X = select_columns(X, [label for label in labels_of(X) if label not in names])
+    if _is_ranking(given) and given.feature_names:
+        table = Array(given.X, given.feature_names)
+    y, qid = named.pop("y"), named.pop("qid")
+    return Docs(table, X, y, qid, fields.get("group"), named)
+
+
+def _fields(given: Any, name: str, beside: Beside, is_further: bool) -> dict[str, Any]:
+    """Return the parts of documents, of which none may be given twice."""
+    if is_dataset(given):
+        message = (
+            f"{name}: got a Dataset, which keeps bins and no values, expected raw features: (X, y, qid), or "
+            "the table that it was made from with y= and qid="
+        )
+        raise ParamKindError(message, code=name)
+    if _is_ranking(given):
+        given = tuple(given)
+    is_listed = isinstance(given, list) and len(given) == 3 and beside.y is None
+    if has_parts(given) or is_listed:
+        fields = fields_of(name, given, _PARTS, (2, 3), EXPECTED)
+    elif is_table(given):
+        fields = {"X": given}
+    else:
+        raise wrong_kind(name, given, EXPECTED)
+    if is_further:
+        of_set = ("y",) if fields.get("group") is not None else ("y", "qid")
+        own = beside.names()._asdict()
+        fields |= {part: own[part] for part in of_set if fields.get(part) is None}
+    else:
+        fields |= _given_once(fields, beside, name)
+    if fields.get("y") is None:
+        kind = type(given).__name__
+        message = f"{name}: got a {kind} without labels, expected y=, or {EXPECTED}"
+        raise ParamKindError(message, code=name)
+    return fields
+
+
+def _given_once(fields: Mapping[str, Any], beside: Beside, name: str) -> dict[str, Any]:
+    given = {part: value for part, value in beside._asdict().items() if value is not None}
+    for part in given:
+        if fields.get(part) is not None:
+            message = f"{part}: got it twice, in {name} and as {part}=, expected it once"
+            raise ParamError(message, code=part)
+    return given
+
+
+def _is_ranking(value: Any) -> bool:
+    return library(value) == "rustrank" and hasattr(value, "feature_names") and hasattr(value, "y")
+
+
+def _is_stream(value: Any) -> bool:
+    """Whether a value gives Arrow data that may be read only once, such as a relation of DuckDB."""
+    known = library(value) in ("pandas", "polars", "pyarrow", "numpy", "rustrank")
+    return not known and hasattr(value, "__arrow_c_stream__")
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedDocs:
+    """Labels and queries of documents that rankers are judged on, and what rankers score."""
+
+    labels: NDArray[np.float32]
+    queries: Queries
+    query_ids: NDArray[Any]
+    query_weight: NDArray[np.float64] | None
+    #: Features in the caller's own form, a Dataset, or nothing.
+    X: Any = None
+
+
+def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
+    """Read documents to judge rankers on: from a Dataset, parts or a table as ``docs``, or labels and ``X``.
+
+    ``given`` has the arguments ``y``, ``X``, ``qid``, ``group`` and ``query_weight``.
+    """
+    y, X, weight = (given.get(name) for name in ("y", "X", "query_weight"))
+    source = y if docs is None else docs
+    if is_dataset(source):
+        return _of_dataset(source, {**given, "y": None if docs is None else y}, X)
+    beside = Beside(y, given.get("qid"), given.get("group"))
+    if docs is not None and (has_parts(docs) or y is not None):
+        if X is not None:
+            raise ParamError("X: got it twice, in docs and as X=, expected it once", code="X")
+        X, name = docs, "docs"
+    else:
+        beside, name = beside._replace(y=source), "X"
+    if source is None:
+        message = f"docs: got nothing, expected labels, a Dataset, {EXPECTED}"
+        raise ParamKindError(message, code="docs")
+    if X is None or is_dataset(X) or not is_table(X):
+        _refuse_names(beside, source)
+        y, qid, group = beside
+    else:
+        read = read_docs(X, name, beside)
+        X, y, qid, group = read.X, read.y, read.qid, read.group
+    labels = as_labels(y)
+    queries, ids = queries_of(qid, group, len(labels))
+    return JudgedDocs(labels, queries, ids, as_query_weight(weight, ids), X)
+
+
+def _of_dataset(dataset: Dataset, given: Mapping[str, Any], X: Any) -> JudgedDocs:
+    for name in ("y", "qid", "group", "query_weight"):
+        if given.get(name) is not None:
+            raise ParamError(f"{name} is given twice: the dataset has it", code=name)
+    core = dataset._core
+    queries = core.query_codes(), core.num_queries
+    weight = core.query_weight()
+    X = dataset if X is None else X
+    return JudgedDocs(dataset.labels, queries, dataset.query_ids, weight, X)
+
+
+def _refuse_names(beside: Beside, source: Any) -> None:
+    """Raise an error if there is no table that names of columns could be of."""
+    for name, value in beside._asdict().items():
+        if isinstance(value, str):
+            message = f"{name}: got {value!r}, the name of a column, and no table: pass it as X="
+            raise DataError(message, code=name)
+    if library(source) in ("pandas", "polars", "pyarrow") and is_table(source):
+        width = len(labels_of(source))
+        if width > 1:
+            message = (
+                f"docs: got a table of {width} columns, expected y=, the name of its labels, too"
+            )
+            raise ParamKindError(message, code="docs")
