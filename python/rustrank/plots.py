@@ -226,8 +226,9 @@ def _draw_leaf(axes: Any, placed: PlacedNode, largest: float) -> None:
 
 def plot_cuts(
     rankers: Any,
-    y: Any,
+    docs: Any = None,
     *,
+    y: Any = None,
     X: Any = None,
     qid: Any = None,
     group: Any = None,
@@ -250,12 +251,8 @@ def plot_cuts(
     rankers : mapping or sequence
         Rankers by their names: scores of all docs, boosters, fitted estimators, models of other
         libraries (what has a ``predict``), functions of ``X``, or model files.
-    y : array-like of shape (num_docs,), or Dataset
-        Labels; or a dataset that has labels, queries and weights, and that boosters score.
-    X : array-like of shape (num_docs, num_features), or Dataset, optional
-        What rankers that are not scores already score.
-    qid, group, query_weight
-        As for `rustrank.evaluate`.
+    docs, y, X, qid, group, query_weight
+        The documents, as for `rustrank.evaluate`: labels, perhaps with features, or both together.
     metric : str, default "ndcg"
         A metric without a cut.
     cuts : int or sequence of int, default 20
@@ -279,7 +276,7 @@ def plot_cuts(
     chance = real("level", level)
     several = [f"{name}@{cut}" for cut in places]
     judging = Judging(several, gain, ties, empty, relevant_from, max_label, num_threads)
-    given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
+    given = {"docs": docs, "y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
     found = SideBySide.of(rankers, given, judging.num_threads).evaluate_all(judging)
     axes = style.new_axes() if ax is None else ax
     for look, (ranker, values) in zip(style.looks(len(found)), found.items(), strict=True):

@@ -200,7 +200,7 @@ def test_what_cannot_be_used_is_named(two: Two, boosters: tuple[Any, Any, Any, A
         ([], "rankers: got none"),
         (3, "rankers: got 3"),
         ([a, b[1:]], "scores of ranker 1 has the wrong length"),
-        ({"good": b, "bad": bad}, "scores of bad, row 7: got nan"),
+        ({"good": b, "bad": bad}, r"scores of bad, row 7 \(query \d+\): got nan"),
         ([a, np.full(len(y), -np.inf)], "scores of ranker 1, row "),
         (made, "ranker 0 is a Booster, which needs features"),
     ]:

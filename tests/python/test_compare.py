@@ -147,7 +147,7 @@ def test_no_query_that_counts_is_said() -> None:
         ({"seed": 0.5}, TypeError, "whole number"),
         ({"metrics": "nddcg"}, rr.ParamError, "did you mean ndcg?"),
         ({"b": [1, 2, 3]}, rr.DataError, "b has the wrong length: got 3, expected 2"),
-        ({"b": [1, math.nan]}, rr.DataError, r"score[1] is NaN"),
+        ({"b": [1, math.nan]}, rr.DataError, "scores of b, row 1 (query 0): got nan"),
     ],
 )
 def test_faults_are_named(arguments: dict[str, Any], kind: type[Exception], part: str) -> None:

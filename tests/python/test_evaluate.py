@@ -336,7 +336,7 @@ def test_arrays_of_the_caller_stay_as_they_are(kind: Any) -> None:
 
 
 def test_bad_scores_are_named() -> None:
-    with pytest.raises(rr.DataError, match=r"score\[3\] is NaN \(query 5\)") as caught:
+    with pytest.raises(rr.DataError, match=r"scores, row 3 \(query 5\): got nan") as caught:
         rr.evaluate([1, 2, 3, math.nan], [0, 1, 0, 1], qid=[5, 6, 6, 5])
     assert (caught.value.code, caught.value.row) == ("score.nan", 3)
     with pytest.raises(rr.DataError, match="the data have no rows"):

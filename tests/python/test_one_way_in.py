@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -235,3 +236,223 @@ def test_weights_of_rows_are_a_column_too() -> None:
     expected = rr.cross_validate(small(), FRAME, **NAMED, folds=2, sample_weight=weights)
     found = rr.cross_validate(small(), frame, **NAMED, folds=2, sample_weight="weight")
     assert found.scores["LambdaMART"].tolist() == expected.scores["LambdaMART"].tolist()
+
+
+# Rankers are judged on documents in the same forms.
+
+WHOLE = np.ones(len(Y), bool)
+BOOSTER = rr.train((X, Y, QID), num_trees=5, num_leaves=4)
+TREES = rr.LambdaMART(n_estimators=5, num_leaves=4).fit(X, Y, qid=QID)
+
+
+def judged(form: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the documents as arguments, by place and by name."""
+    if form == "labels and X":
+        return (Y,), {"X": X, "qid": IDS}
+    if form == "names and X":
+        return (), {"X": further("pandas", WHOLE).drop(columns="url"), **NAMED}
+    if form == "all by name":
+        return (), {"y": Y, "X": X, "qid": IDS}
+    if form == "Dataset":
+        return (rr.Dataset(X, Y, qid=IDS, like=BOOSTER),), {}
+    docs, beside = first(form, WHOLE)
+    return (docs,), beside
+
+
+def evaluated(*docs: Any, **beside: Any) -> Any:
+    return rr.evaluate(BOOSTER, *docs, **beside)["ndcg@10"].per_query.tolist()
+
+
+def compared(*docs: Any, **beside: Any) -> Any:
+    found = rr.compare(BOOSTER, TREES, *docs, **beside)
+    return found["ndcg@10"].per_query.tolist()
+
+
+def reported(*docs: Any, **beside: Any) -> Any:
+    found = rr.report({"a": BOOSTER, "b": TREES}, *docs, **beside, metrics="ndcg@10")
+    return {name: one["ndcg@10"].per_query.tolist() for name, one in found.evaluations.items()}
+
+
+def mixed(*docs: Any, **beside: Any) -> Any:
+    found = rr.Combiner().fit({"a": BOOSTER, "b": BOOSTER.truncate(2), "c": TREES}, *docs, **beside)
+    return found.weights.tolist(), found.predict(X).tolist(), found.booster.predict(X).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("function", [evaluated, compared, reported, mixed])
+def test_rankers_are_judged_on_all_forms(function: Callable[..., Any]) -> None:
+    expected = function((X, Y, IDS))
+    names = ("labels and X", "names and X", "all by name", "Dataset")
+    for form in (*FORMS, *names):
+        docs, beside = judged(form)
+        if form == "names and X":
+            # The columns are in another order, and these models have no names.
+            beside["X"] = beside["X"][[*NAMES, "label", "query_id"]]
+        assert function(*docs, **beside) == expected, form
+
+
+def test_columns_are_rankers_and_segments() -> None:
+    frame = further("pandas", WHOLE).assign(language=np.where(QID % 2, "en", "fr"))
+    booster = rr.train((FRAME, "label", "query_id"), num_trees=5, num_leaves=4)
+    scores = booster.predict(frame)
+    expected = rr.compare(X[:, 0], scores, Y, qid=QID)["ndcg@10"].difference
+    assert rr.compare("c0", booster, frame, **NAMED)["ndcg@10"].difference == expected
+    found = rr.evaluate("c0", frame, **NAMED, segments="language")
+    by_array = rr.evaluate(X[:, 0], Y, qid=QID, segments=np.where(QID % 2, "en", "fr"))
+    assert found.to_dict() == by_array.to_dict()
+    assert found.segments["fr"].to_dict() == by_array.segments["fr"].to_dict()
+    made = rr.report({"bm25": "c0", "trees": booster}, frame, **NAMED, metrics="ndcg@10")
+    assert made.comparisons["bm25", "trees"]["ndcg@10"].difference == expected
+    combiner = rr.Combiner().fit({"bm25": "c0", "trees": booster}, frame, **NAMED, valid=frame)
+    by_scores = rr.Combiner().fit([X[:, 0], scores], Y, qid=QID)
+    assert combiner.weights.tolist() == by_scores.weights.tolist()
+    assert combiner.held_out == combiner.value == by_scores.value
+    assert combiner.predict(frame).tolist() == by_scores.predict([X[:, 0], scores]).tolist()
+
+
+def test_reports_explain_models_of_reordered_tables() -> None:
+    frame = further("pandas", WHOLE)
+    here, there = (
+        rr.train(
+            (FRAME, "label", "query_id"), num_trees=5, num_leaves=4, seed=seed, docs_per_tree=0.5
+        )
+        for seed in (0, 1)
+    )
+    rankers = {"here": here, "there": there}
+    plain = pd.DataFrame(columns(WHOLE))
+    expected = rr.report(rankers, Y, X=plain, qid=QID, examples=3)
+    made = rr.report(rankers, frame, **NAMED, examples=3)
+    swap = "The pair" if "The pair" in expected.html else "label"
+    assert swap in made.html
+    table = r"<table.*?</table>"
+
+    of_both = [re.findall(table, one.html, re.DOTALL) for one in (expected, made)]
+    assert len(of_both[0]) > 5
+    assert [one for one in of_both[0] if "c3" in one] == [one for one in of_both[1] if "c3" in one]
+
+
+class Foreign:
+    """A fitted ranker of another library, which checks what it gets as that does."""
+
+    def __init__(self, names: list[str] | None, wanted: type) -> None:
+        self.names, self.wanted = names, wanted
+
+    def predict(self, X: Any) -> Any:
+        assert isinstance(X, self.wanted), type(X)
+        if self.names is not None and isinstance(X, pd.DataFrame):
+            assert list(X.columns) == self.names
+        return np.asarray(X)[:, :2].astype(float) @ [1.0, 2.0]
+
+
+class Lightgbm(Foreign):
+    __module__ = "lightgbm.sklearn"
+
+    @property
+    def feature_names_in_(self) -> list[str]:
+        return self.names or [f"Column_{at}" for at in range(6)]
+
+
+class Xgboost(Foreign):
+    __module__ = "xgboost.core"
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        return self.names
+
+    def predict(self, X: Any) -> Any:
+        raise TypeError(f"expected a DMatrix, got {type(X)}")
+
+    def inplace_predict(self, X: Any) -> Any:
+        return super().predict(X)
+
+
+@pytest.mark.parametrize("kind", [Lightgbm, Xgboost])
+@pytest.mark.parametrize("form", list(KINDS))
+def test_rankers_of_other_libraries_get_their_own_columns(form: str, kind: type[Foreign]) -> None:
+    expected = rr.evaluate(X[:, :2] @ np.array([1.0, 2.0]), Y, qid=QID)["ndcg@10"]
+    frame = further(form, WHOLE)
+    assert rr.evaluate(kind(NAMES, pd.DataFrame), frame, **NAMED)["ndcg@10"] == expected
+    by_place = {"label": Y, **columns(WHOLE), "query_id": IDS}
+    unnamed = kind(None, pd.DataFrame)
+    assert rr.evaluate(unnamed, KINDS[form](by_place), **NAMED)["ndcg@10"] == expected
+    assert rr.evaluate(kind(None, np.ndarray), (X, Y, QID))["ndcg@10"] == expected
+    found = rr.Combiner().fit([kind(NAMES, pd.DataFrame), "c3"], further(form, WHOLE), **NAMED)
+    assert found.predict(pd.DataFrame(columns(WHOLE))).shape == Y.shape
+    with pytest.raises(rr.DataError, match=r"two: X lacks a feature of the ranker: .*also 'c9'"):
+        rr.compare(
+            "c0", kind(["c0", "c9"], dict), further(form, WHOLE), **NAMED, names=("one", "two")
+        )
+
+
+def test_sklearn_models_and_functions_are_rankers() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    scaling = pytest.importorskip("sklearn.preprocessing")
+    frame = pd.DataFrame(columns(WHOLE))
+    model = pipeline.make_pipeline(scaling.StandardScaler(), linear.LinearRegression()).fit(
+        frame, Y
+    )
+    expected = rr.evaluate(model.predict(frame), Y, qid=QID).to_dict()
+    for form in KINDS:
+        assert rr.evaluate(model, further(form, WHOLE), **NAMED).to_dict() == expected, form
+    assert rr.evaluate(model.predict, frame, y=Y, qid=QID).to_dict() == expected
+    rankers = {"model": model, "trees": TREES, "booster": BOOSTER}
+    made = rr.report(rankers, Y, X=X, qid=QID, metrics="ndcg@10")
+    assert made.evaluations["model"]["ndcg@10"] == expected["ndcg@10"]["mean"]
+    several = rr.Combiner().fit(rankers, (X, Y, QID))
+    assert several.predict(X).shape == Y.shape
+    assert rr.evaluate(several, (X, Y, QID))["ndcg@10"] == several.value
+
+
+def test_errors_name_the_ranker() -> None:
+    bad = X[:, 0].astype(float)
+    bad[7] = np.nan
+
+    def fails(_: Any) -> Any:
+        raise ZeroDivisionError("no docs")
+
+    docs = (X, Y, IDS)
+    cases: list[tuple[Any, str]] = [
+        (bad, r"scores of new, row 7 \(query 'q0'\): got nan"),
+        (bad[1:], "scores of new has the wrong length: got"),
+        (fails, "new: .*fails.* could not score the documents .ZeroDivisionError: no docs"),
+        (lambda _: "scores", "scores of new: got 'scores'"),
+        (rr.LambdaMART, "new: got the class LambdaMART, expected a fitted ranker"),
+        (rr.LambdaMART(), "new: this LambdaMART is not fitted"),
+        ("bm25", "new: X has no column 'bm25', expected scores or a ranker"),
+        (rr.train((X[:, :3], Y, QID), num_trees=1), "new: X has another number of features"),
+    ]
+    for ranker, said in cases:
+        with pytest.raises((rr.RustrankError, TypeError), match=said):
+            rr.compare(BOOSTER, ranker, docs, names=("old", "new"))
+        if not isinstance(ranker, str):
+            with pytest.raises((rr.RustrankError, TypeError), match=said):
+                rr.report({"old": BOOSTER, "new": ranker}, docs)
+        with pytest.raises((rr.RustrankError, TypeError), match=said):
+            rr.Combiner().fit({"old": BOOSTER, "new": ranker}, docs)
+    with pytest.raises(rr.ParamError, match=r"b is a Booster, which needs features .* pass X="):
+        rr.compare(X[:, 0], BOOSTER, Y, qid=QID)
+    data = rr.Dataset(X, Y, qid=QID, like=BOOSTER)
+    with pytest.raises(rr.ParamError, match=r"b: got .* only rankers of rustrank score a Dataset"):
+        rr.compare(BOOSTER, Foreign(None, dict), data)
+
+
+def test_what_is_missing_to_judge_is_named() -> None:
+    data = rr.Dataset(X, Y, qid=QID)
+    cases: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+        ((), {}, "docs: got nothing, expected labels, a Dataset"),
+        ((FRAME,), {}, "got a table of 8 columns, expected y="),
+        (
+            (FRAME,),
+            {"qid": "query_id"},
+            "qid: got 'query_id', the name of a column, expected a table",
+        ),
+        ((), NAMED, "y: got 'label', the name of a column, expected a table, too: X="),
+        ((FRAME,), {"y": "labels"}, "y: .* has no column 'labels', expected one of 'label'"),
+        ((FRAME,), {**NAMED, "X": X}, "X: got it twice, in docs and as X="),
+        ((data,), {"qid": QID}, "qid is given twice: the dataset has it"),
+        ((data,), {"y": Y}, "y is given twice: the dataset has it"),
+    ]
+    for docs, beside, said in cases:
+        with pytest.raises(rr.RustrankError, match=said):
+            rr.evaluate(BOOSTER, *docs, **beside)

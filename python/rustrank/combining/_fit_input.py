@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.data.dataset import Dataset
-from rustrank.data.scored_rows import ScoredRows, judged_rows
+from rustrank.data.scored_rows import ScoredRows
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, wrong_kind, wrong_value
+from rustrank.inputs.docs import Beside, has_parts, is_dataset, is_table, judged_docs
+from rustrank.inputs.rankers import is_ranker, scores_of
 from rustrank.inputs.scalars import flag, named, real, text, whole
-from rustrank.inputs.vectors import as_scores, check_length, first_true
-from rustrank.model.booster import Booster
+from rustrank.inputs.vectors import first_true
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rustrank.inputs.docs import JudgedDocs
     from rustrank.metrics.evaluation import Judging
 
 #: The arguments of `fit`, which a held-out set may have, too.
-_FIELDS = ("rankers", "y", "X", "qid", "group", "query_weight", "tie_break")
+_FIELDS = ("rankers", "docs", "y", "X", "qid", "group", "query_weight", "tie_break")
 
 
 class CombinerOptions:
@@ -82,22 +83,20 @@ def _leaves(tree: Any) -> int:
 def scored_rows(rankers: Any, given: Mapping[str, Any], options: CombinerOptions) -> ScoredRows:
     """Read labels and queries, and the scores of rankers; break ties in the scores where asked to."""
     named = as_rankers(rankers)
-    judged = judged_rows(given)
-    y, X, tie_break = (given.get(name) for name in ("y", "X", "tie_break"))
-    X = y if X is None and isinstance(y, Dataset) else X
-    num_docs, threads = len(judged["labels"]), options.judging.num_threads
-    scores = {name: _scores(name, one, X, num_docs, threads) for name, one in named.items()}
-    scored = ScoredRows(**judged, by_ranker=scores)
+    judged = judged_docs(given.get("docs"), given)
+    scores = {name: _scores(name, one, judged, options) for name, one in named.items()}
+    scored = ScoredRows.of_docs(judged, scores)
+    tie_break = given.get("tie_break")
     if tie_break is None and not options.jitter:
         return scored
-    by = None if tie_break is None else _scores("tie_break", tie_break, X, num_docs, threads)
+    by = None if tie_break is None else _scores("tie_break", tie_break, judged, options)
     untied = _rustrank.untied(scored, by, 0 if by is not None else options.seed)
     return replace(scored, by_ranker=dict(zip(named, untied, strict=True)))
 
 
 def as_rankers(rankers: Any) -> dict[str, Any]:
     """Return rankers by name; without names they are numbered."""
-    expected = "a sequence of scores of all docs or of Boosters, one a ranker, or a mapping"
+    expected = "a sequence of rankers or of scores of all docs, one a ranker, or a mapping"
     expected += " from names to these"
     found = named("rankers", rankers, "ranker ", expected, "combine.rankers")
     if not found:
@@ -105,25 +104,37 @@ def as_rankers(rankers: Any) -> dict[str, Any]:
     return found
 
 
-def held_out(given: Any, rankers: Any, options: CombinerOptions) -> ScoredRows | None:
-    """Read a held-out set: a dataset, or the arguments of `fit` in a mapping."""
-    if given is None:
+def held_out(
+    valid: Any, rankers: Any, given: Mapping[str, Any], options: CombinerOptions
+) -> ScoredRows | None:
+    """Read a held-out set: documents, or the arguments of `fit` in a mapping; names of columns hold for it."""
+    if valid is None:
         return None
-    if isinstance(given, Dataset):
-        given = {"y": given}
-    if not isinstance(given, Mapping):
-        raise wrong_kind("valid", given, "a Dataset or a mapping of fit's arguments")
-    for name in given:
+    beside = Beside(*(given[name] for name in Beside._fields)).names()
+    has_arguments = isinstance(valid, Mapping) and beside.y not in valid
+    if not has_arguments and not (is_dataset(valid) or has_parts(valid) or is_table(valid)):
+        raise wrong_kind("valid", valid, "a Dataset, documents, or a mapping of fit's arguments")
+    own = dict(valid) if has_arguments else {"docs": valid}
+    for name in own:
         if name not in _FIELDS:
             message = f"valid has {shown(name)}: expected {', '.join(_FIELDS)}"
             raise UnknownNameError(message, code="valid")
     fitted = as_rankers(rankers)
-    theirs = given.get("rankers")
+    theirs = own.get("rankers")
     if theirs is None:
-        if not all(isinstance(ranker, Booster) for ranker in fitted.values()):
+        if not all(map(scores_features, fitted.values())):
             raise ParamError("valid needs rankers: the scores of its own docs", code="valid")
         theirs = rankers
-    return scored_rows(in_order(theirs, list(fitted), "valid"), given, options)
+    docs = own.get("docs")
+    if own.get("X") is not None or (is_table(docs) and not has_parts(docs)):
+        qid = None if own.get("group") is not None else beside.qid
+        own = {"y": beside.y, "qid": qid, **own}
+    return scored_rows(in_order(theirs, list(fitted), "valid"), own, options)
+
+
+def scores_features(ranker: Any) -> bool:
+    """Return whether a ranker scores the features of any documents: it is no scores of some."""
+    return is_ranker(ranker) or isinstance(ranker, str)
 
 
 def in_order(rankers: Any, names: Sequence[str], what: str) -> dict[str, Any]:
@@ -141,22 +152,14 @@ def in_order(rankers: Any, names: Sequence[str], what: str) -> dict[str, Any]:
 
 
 def _scores(
-    name: str, ranker: Any, X: Any, num_docs: int, num_threads: int | None
+    name: str, ranker: Any, docs: JudgedDocs, options: CombinerOptions
 ) -> NDArray[np.float64]:
-    if isinstance(ranker, Booster):
-        if X is None:
-            message = f"{name} is a Booster, which needs features to score: pass X="
-            raise ParamError(message, code="combine.rankers")
-        scores = ranker.predict(X, num_threads=num_threads)
-    else:
-        scores = as_scores(ranker, f"scores of {name}")
-    check_length(f"scores of {name}", len(scores), num_docs, "rows")
+    scores = scores_of(ranker, docs, name, options.judging.num_threads)
     row = first_true(~np.isfinite(scores))
     if row is not None:
         message = (
             f"scores of {name}, row {row}: got {float(scores[row])!r}, expected a finite number; "
             "give docs that a ranker did not retrieve a score just below its lowest"
         )
-        code = "score.nan" if np.isnan(scores[row]) else "score.infinite"
-        raise DataError(message, code=code, row=row)
+        raise DataError(message, code="score.infinite", row=row)
     return scores

@@ -14,7 +14,9 @@ from rustrank.combining import _fit_input as fit_input
 from rustrank.errors import RustrankError
 from rustrank.estimators.raw_rankers import LambdaRank
 from rustrank.formatting import Table, TableResult, interval, number
+from rustrank.inputs.docs import unjudged_docs
 from rustrank.inputs.keywords import OF_MODEL, OF_ONE_METRIC, no_attribute, refuses_unknown
+from rustrank.inputs.rankers import scores_of
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value, plain_value
 from rustrank.model.booster import Booster
 from rustrank.plotting.results import plot_combiner
@@ -190,8 +192,9 @@ class Combiner(TableResult):
     def fit(
         self,
         rankers: Sequence[Any] | Mapping[str, Any],
-        y: Any,
+        docs: Any = None,
         *,
+        y: Any = None,
         X: Any = None,
         qid: Any = None,
         group: Any = None,
@@ -203,19 +206,16 @@ class Combiner(TableResult):
 
         Parameters
         ----------
-        rankers : sequence or mapping of array-like or Booster
-            The scores of all docs by each ranker, or the ranker itself, perhaps by its name.
-        y : array-like of shape (num_docs,), or Dataset
-            Labels; or a dataset that has labels, queries and weights, and that boosters score.
-        X : array-like of shape (num_docs, num_features), or Dataset, optional
-            What boosters score.
-        qid, group, query_weight
-            As for `rustrank.evaluate`.
-        tie_break : array-like of shape (num_docs,), optional
-            What orders docs that a ranker scores the same: larger is better. Scores change by less than
+        rankers : sequence or mapping of rankers or array-like
+            The scores of all docs by each ranker, or the ranker itself, perhaps by its name: boosters, fitted
+            rankers of this or another library, functions of ``X``, or names of columns of ``X``.
+        docs, y, X, qid, group, query_weight
+            The documents, as for `rustrank.evaluate`: labels, perhaps with features, or both together.
+        tie_break : array-like of shape (num_docs,) or str, optional
+            The values, or the name of the column of ``X``, that order docs that a ranker scores the same: larger is better. Scores change by less than
             2^-30 of what they range over in a query, so that it holds for weights above 0.
-        valid : Dataset or mapping, optional
-            A held-out set: a dataset for boosters, or these same arguments in a mapping
+        valid : docs or mapping, optional
+            A held-out set: documents with features for rankers to score, or these same arguments in a mapping
             (``{"rankers": [v1, v2], "y": y, "qid": qid}``). What is found is judged there too; of
             the weights that coordinate sweeps and joins pass on their way, those that are best
             there are taken.
@@ -228,7 +228,7 @@ class Combiner(TableResult):
         given = dict(locals())
         options, judging = self._options, self._options.judging
         scored = fit_input.scored_rows(rankers, given, options)
-        other = fit_input.held_out(valid, rankers, options)
+        other = fit_input.held_out(valid, rankers, given, options)
         # First, because it names bad labels by the caller's rows and queries.
         alone = {
             name: first_value(scored.evaluate(scores, judging))
@@ -301,26 +301,36 @@ class Combiner(TableResult):
     def booster(self) -> Booster:
         """All rankers as one model, if they are boosters: it can be saved as one file."""
         self._refuse_net("booster")
-        boosters = list(self._rankers.values())
-        if not all(isinstance(one, Booster) for one in boosters):
-            message = "there is no booster: the combiner was fitted to scores"
+        boosters = self._boosters()
+        if boosters is None:
+            message = "there is no booster: the combiner was fitted to scores, or to rankers that have none"
             raise RustrankError(message, code="combine.scores")
         return merged(boosters, self._weights)
 
-    def predict(self, docs: Any) -> NDArray[np.float64]:
+    def _boosters(self) -> list[Booster] | None:
+        """Return the boosters of all rankers, if each is or has one."""
+        every = [getattr(one, "booster_", one) for one in self._rankers.values()]
+        return every if all(isinstance(one, Booster) for one in every) else None
+
+    def predict(self, docs: Any, *, qid: Any = None, group: Any = None) -> NDArray[np.float64]:
         """Return the weighted sum of all rankers' scores.
 
         Parameters
         ----------
         docs : sequence or mapping of array-like, array-like or Dataset
-            The scores of all rankers, as for `fit`; or, for boosters, features.
+            The scores of all rankers, as for `fit`; or features, if it was fitted to rankers that score them.
+        qid, group : array-like, optional
+            The queries, for rankers whose scores depend on the other documents of the query.
         """
-        threads = self._options.judging.num_threads
-        net, rankers = self.net, self._rankers.values()
-        if all(isinstance(one, Booster) for one in rankers):
-            if net is None:
-                return self.booster.predict(docs, num_threads=threads)
-            return self._combined([one.predict(docs, num_threads=threads) for one in rankers])
+        rankers = self._rankers
+        if all(map(fit_input.scores_features, rankers.values())):
+            threads = self._options.judging.num_threads
+            if self.net is None and all(isinstance(one, Booster) for one in rankers.values()):
+                return self.booster.predict(docs, qid=qid, group=group, num_threads=threads)
+            rows = unjudged_docs(docs, qid, group)
+            return self._combined(
+                [scores_of(one, rows, name, threads) for name, one in rankers.items()]
+            )
         named = fit_input.in_order(docs, self.names, "docs")
         first = np.asarray(next(iter(named.values())))
         # Labels and queries do not matter here.

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.combining._fit_input import as_rankers
 from rustrank.combining.combiner import Combiner
-from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import with_ranks
-from rustrank.data.scored_rows import ScoredRows, judged_rows
-from rustrank.errors import DataError, ParamError, RustrankError, shown, wrong_kind
+from rustrank.data.scored_rows import ScoredRows
+from rustrank.errors import DataError, RustrankError, wrong_kind
+from rustrank.inputs.docs import is_dataset, judged_docs
 from rustrank.inputs.queries import query_codes
-from rustrank.inputs.tables import as_names, as_table, in_one_piece
-from rustrank.inputs.vectors import as_scores, check_length, library
+from rustrank.inputs.rankers import scores_of
+from rustrank.inputs.tables import as_names, as_table, columns_of, in_one_piece, labels_of
+from rustrank.inputs.vectors import check_length
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from rustrank.inputs.docs import JudgedDocs
     from rustrank.metrics.evaluation import Evaluation, Judging
 
 
@@ -34,30 +35,43 @@ class SideBySide(ScoredRows):
 
     #: The rankers that are boosters, or hold one, by name.
     boosters: dict[str, Booster]
-    #: What rankers score: raw features, a dataset, or nothing.
-    X: Any
+    #: The documents, with the features that rankers score.
+    docs: JudgedDocs
     num_threads: int | None
     #: What docs are called; None for their rows.
     doc_ids: list[str] | None = None
     #: What features are called, where a booster does not know.
     feature_names: list[str] | None = None
+    #: Raw features as numbers, by the names that a booster has for them.
+    _cells: dict[Any, NDArray[np.float64] | None] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, rankers: Any, given: Mapping[str, Any], num_threads: int | None) -> SideBySide:
         """Read the arguments of `Combiner.fit`, and compute the scores of all rankers."""
-        named = as_rankers(rankers)
-        judged = judged_rows(given)
-        y, X = given.get("y"), given.get("X")
-        X = y if X is None and isinstance(y, Dataset) else X
-        boosters = {
-            name: found
-            for name, ranker in named.items()
-            if (found := booster_of(ranker)) is not None
+        judged = judged_docs(given.get("docs"), given)
+        columns = labels_of(judged.X)
+        named = {
+            name: Booster.load(one) if _is_path(one, columns) else one
+            for name, one in as_rankers(rankers).items()
         }
-        made = cls(**judged, by_ranker={}, boosters=boosters, X=X, num_threads=num_threads)
-        for name, ranker in named.items():
-            made.by_ranker[name] = made._scores(name, boosters.get(name, ranker))
-        return made
+        boosters = {name: found for name, one in named.items() if (found := booster_of(one))}
+        # Of combiners of boosters their one model, which is given the queries.
+        merged = {name: boosters[name] for name, one in named.items() if isinstance(one, Combiner)}
+        scores = {
+            name: scores_of(one, judged, name, num_threads)
+            for name, one in {**named, **merged}.items()
+        }
+        return cls(
+            **vars(ScoredRows.of_docs(judged, scores)),
+            boosters=boosters,
+            docs=judged,
+            num_threads=num_threads,
+        )
+
+    @property
+    def X(self) -> Any:  # noqa: N802 - what every function calls the features
+        """What rankers score: raw features, a dataset, or nothing."""
+        return self.docs.X
 
     @property
     def query(self) -> NDArray[np.int64]:
@@ -66,25 +80,22 @@ class SideBySide(ScoredRows):
 
     @property
     def has_features(self) -> bool:
-        """Whether there are raw features and all are numbers; a dataset keeps none."""
-        if self.X is None or isinstance(self.X, Dataset):
-            return False
-        return self._is_plain or self._all_cells is not None
+        """Whether some booster's raw features are there and all are numbers; a dataset keeps none."""
+        none = np.empty(0, np.int64)
+        return any(self.cells(none, one) is not None for one in self.boosters.values())
 
-    @property
-    def _is_plain(self) -> bool:
-        """Whether rows can be taken without converting the whole table."""
-        return isinstance(self.X, np.ndarray) and self.X.dtype.kind in "fiub"
-
-    def cells(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the raw features of some rows."""
-        cells = cells_of(self.X[rows]) if self._is_plain else self._all_cells
-        assert cells is not None  # noqa: S101 - `has_features` was asked before
-        return cells if self._is_plain else cells[rows]
-
-    @cached_property
-    def _all_cells(self) -> NDArray[np.float64] | None:
-        return cells_of(self.X)
+    def cells(self, rows: NDArray[np.int64], booster: Booster) -> NDArray[np.float64] | None:
+        """Return the raw features of a booster in some rows, or None if there are none or not all are numbers."""
+        if self.X is None or is_dataset(self.X):
+            return None
+        if isinstance(self.X, np.ndarray) and self.X.dtype.kind in "fiub":
+            # Rows are taken without converting the whole table.
+            return cells_of(self.X[rows])
+        key = tuple(booster._names or ())
+        if key not in self._cells:
+            self._cells[key] = cells_of(self.X, booster)
+        cells = self._cells[key]
+        return None if cells is None else cells[rows]
 
     def with_names(self, doc_ids: Any, feature_names: Any) -> SideBySide:
         """Return a copy with names of documents and features."""
@@ -121,39 +132,16 @@ class SideBySide(ScoredRows):
 
     def score(self, booster: Booster) -> NDArray[np.float64]:
         """Return the scores of a booster."""
-        if isinstance(self.X, Dataset):
-            return booster.predict(self.X, num_threads=self.num_threads)
-        of_rows = self.queries
-        known = {"qid": of_rows[0]} if isinstance(of_rows, tuple) else {"group": of_rows}
-        return booster.predict(self.X, num_threads=self.num_threads, **known)
+        return scores_of(booster, self.docs, "the booster", self.num_threads)
 
-    def _scores(self, name: str, ranker: Any) -> NDArray[np.float64]:
-        """Return the scores of a ranker, which may be given as scores."""
-        function = self._function(ranker)
-        if function is not None and self.X is None:
-            message = f"{name} is {shown(ranker)}, which needs features to score: pass X="
-            raise ParamError(message, code="rankers")
-        scores = as_scores(ranker if function is None else function(self.X), f"scores of {name}")
-        check_length(f"scores of {name}", len(scores), len(self.labels), "rows")
-        return scores
 
-    def _function(self, ranker: Any) -> Any:
-        """Return the function that scores features; None for given scores."""
-        if isinstance(ranker, Booster):
-            return lambda _: self.score(ranker)
-        # `predict` of an xgboost.Booster needs a DMatrix, this method does not.
-        if library(ranker) == "xgboost" and hasattr(ranker, "inplace_predict"):
-            return ranker.inplace_predict
-        predict = getattr(ranker, "predict", None)
-        if callable(predict):
-            return predict
-        return ranker if callable(ranker) else None
+def _is_path(ranker: Any, columns: Sequence[Any]) -> bool:
+    """Return whether a ranker is the path of a model file: a text may name a column, too."""
+    return isinstance(ranker, os.PathLike) or (isinstance(ranker, str) and ranker not in columns)
 
 
 def booster_of(ranker: Any) -> Booster | None:
-    """Return the booster of a ranker: itself, its trained model or its file; None for other rankers."""
-    if isinstance(ranker, (str, os.PathLike)):
-        return Booster.load(ranker)
+    """Return the booster of a ranker: itself or its trained model; None for other rankers."""
     if isinstance(ranker, Booster):
         return ranker
     if isinstance(ranker, Combiner):
@@ -170,9 +158,13 @@ def required_booster(ranker: Any) -> Booster:
     return found
 
 
-def cells_of(X: Any) -> NDArray[np.float64] | None:
-    """Return raw features as one table of doubles, or None if some are not numbers."""
+def cells_of(X: Any, booster: Booster | None = None) -> NDArray[np.float64] | None:
+    """Return raw features, those of a booster, as one table of doubles, or None if some are not numbers."""
     try:
-        return np.asarray(in_one_piece(as_table(X)), np.float64)
+        table = as_table(X)
+        if booster is not None:
+            expected = booster.num_raw_features, booster._names
+            table = columns_of(table, expected, "X", "the booster")
+        return np.asarray(in_one_piece(table), np.float64)
     except (TypeError, RustrankError):
         return None

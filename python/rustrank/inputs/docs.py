@@ -6,7 +6,7 @@ They are parts, in a tuple ``(X, y, qid)`` or a mapping, or a table whose column
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -181,62 +181,71 @@ class JudgedDocs:
     labels: NDArray[np.float32]
     queries: Queries
     query_ids: NDArray[Any]
-    query_weight: NDArray[np.float64] | None
+    query_weight: NDArray[np.float64] | None = None
     #: Features in the caller's own form, a Dataset, or nothing.
     X: Any = None
+    #: What queries are grouped by.
+    segments: Any = None
 
 
 def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
-    """Read documents to judge rankers on: from a Dataset, parts or a table as ``docs``, or labels and ``X``.
+    """Read documents to judge rankers on: a Dataset, parts or a table as ``docs``, or labels and perhaps ``X``.
 
-    ``given`` has the arguments ``y``, ``X``, ``qid``, ``group`` and ``query_weight``.
+    ``given`` has the arguments ``y``, ``X``, ``qid``, ``group``, ``query_weight`` and perhaps ``segments``.
     """
-    y, X, weight = (given.get(name) for name in ("y", "X", "query_weight"))
-    source = y if docs is None else docs
-    if is_dataset(source):
-        return _of_dataset(source, {**given, "y": None if docs is None else y}, X)
-    beside = Beside(y, given.get("qid"), given.get("group"))
-    if docs is not None and (has_parts(docs) or y is not None):
-        if X is not None:
-            raise ParamError("X: got it twice, in docs and as X=, expected it once", code="X")
-        X, name = docs, "docs"
-    else:
-        beside, name = beside._replace(y=source), "X"
-    if source is None:
+    X, weight, segments = (given.get(name) for name in ("X", "query_weight", "segments"))
+    beside = Beside(*(given.get(name) for name in Beside._fields))
+    if docs is None:
+        docs, beside = beside.y, beside._replace(y=None)
+    if docs is None:
         message = f"docs: got nothing, expected labels, a Dataset, {EXPECTED}"
         raise ParamKindError(message, code="docs")
-    if X is None or is_dataset(X) or not is_table(X):
-        _refuse_names(beside, source)
-        y, qid, group = beside
+    if is_dataset(docs):
+        found = _of_dataset(docs, given, X)
+        return replace(found, segments=segments)
+    name = "docs"
+    if has_parts(docs) or beside.y is not None:
+        if X is not None:
+            raise ParamError("X: got it twice, in docs and as X=, expected it once", code="X")
+        X = docs
     else:
-        read = read_docs(X, name, beside)
-        X, y, qid, group = read.X, read.y, read.qid, read.group
-    labels = as_labels(y)
-    queries, ids = queries_of(qid, group, len(labels))
-    return JudgedDocs(labels, queries, ids, as_query_weight(weight, ids), X)
+        beside, name = beside._replace(y=docs), "X"
+    if X is not None and (has_parts(X) or is_table(X)):
+        read = read_docs(X, name, beside, columns={"segments": segments})
+        X, beside = read.X, Beside(read.y, read.qid, read.group)
+        segments = read.columns["segments"]
+    else:
+        _refuse_names({**beside._asdict(), "segments": segments}, docs)
+    labels = as_labels(beside.y)
+    queries, ids = queries_of(beside.qid, beside.group, len(labels))
+    return JudgedDocs(labels, queries, ids, as_query_weight(weight, ids), X, segments)
+
+
+def unjudged_docs(X: Any, qid: Any, group: Any) -> JudgedDocs:
+    """Return documents to be scored as documents whose labels do not matter."""
+    num_rows = X.num_docs if is_dataset(X) else as_table(X).num_rows
+    queries, ids = queries_of(qid, group, num_rows)
+    return JudgedDocs(np.zeros(num_rows, np.float32), queries, ids, X=X)
 
 
 def _of_dataset(dataset: Dataset, given: Mapping[str, Any], X: Any) -> JudgedDocs:
     for name in ("y", "qid", "group", "query_weight"):
-        if given.get(name) is not None:
+        value = given.get(name)
+        if value is not None and value is not dataset:
             raise ParamError(f"{name} is given twice: the dataset has it", code=name)
     core = dataset._core
     queries = core.query_codes(), core.num_queries
-    weight = core.query_weight()
-    X = dataset if X is None else X
+    weight, X = core.query_weight(), dataset if X is None else X
     return JudgedDocs(dataset.labels, queries, dataset.query_ids, weight, X)
 
 
-def _refuse_names(beside: Beside, source: Any) -> None:
+def _refuse_names(given: Mapping[str, Any], docs: Any) -> None:
     """Raise an error if there is no table that names of columns could be of."""
-    for name, value in beside._asdict().items():
+    for name, value in given.items():
         if isinstance(value, str):
-            message = f"{name}: got {value!r}, the name of a column, and no table: pass it as X="
+            message = f"{name}: got {value!r}, the name of a column, expected a table, too: X="
             raise DataError(message, code=name)
-    if library(source) in ("pandas", "polars", "pyarrow") and is_table(source):
-        width = len(labels_of(source))
-        if width > 1:
-            message = (
-                f"docs: got a table of {width} columns, expected y=, the name of its labels, too"
-            )
-            raise ParamKindError(message, code="docs")
+    width = len(labels_of(docs))
+    if width > 1:
+        message = f"docs: got a table of {width} columns, expected y=, the name of its labels, too"
+        raise ParamKindError(message, code="docs")

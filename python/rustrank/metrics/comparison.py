@@ -12,10 +12,10 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.errors import ParamError, wrong_kind, wrong_value
 from rustrank.formatting import ResultMapping, Table, interval, number, p_text, p_value, percent
+from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
-from rustrank.inputs.queries import as_query_weight
+from rustrank.inputs.rankers import scores_of
 from rustrank.inputs.scalars import as_list, flag
-from rustrank.inputs.vectors import as_labels, as_scores
 from rustrank.metrics._frames import frame, query_frame, segment_frame, segment_tables
 from rustrank.metrics.evaluation import (
     Drawing,
@@ -23,7 +23,6 @@ from rustrank.metrics.evaluation import (
     Judging,
     MetricValue,
     judge,
-    queries_of,
     warn_of_nothing,
 )
 from rustrank.metrics.segments import QueriesOfSegments, as_segments
@@ -263,8 +262,10 @@ class Comparison(ResultMapping[MetricComparison]):
 def compare(
     a: Any,
     b: Any,
-    y: Any,
+    docs: Any = None,
     *,
+    y: Any = None,
+    X: Any = None,
     qid: Any = None,
     group: Any = None,
     metrics: str | Sequence[str] = ("ndcg@10",),
@@ -285,14 +286,15 @@ def compare(
 
     Parameters
     ----------
-    a, b : array-like of shape (num_docs,)
-        Scores of the two rankings. All differences are ``b`` minus ``a``.
-    y, qid, group, metrics, query_weight, gain, ties, empty, relevant_from, max_label, segments,
+    a, b : array-like of shape (num_docs,), ranker or str
+        Scores of the two rankings, or what scores the features, as for `evaluate`. All differences are
+        ``b`` minus ``a``.
+    docs, y, X, qid, group, metrics, query_weight, gain, ties, empty, relevant_from, max_label, segments,
     num_threads
         As for `evaluate`. The result has the comparison of each segment in ``.segments``; their p-values
         are corrected for the number of segments where they are printed (Holm 1979).
     names : tuple of str, default ("a", "b")
-        What to call the two in what is printed.
+        What to call the two in what is printed and in errors.
     level : float, default 0.95
         The level of the bootstrap interval of the difference; also, a difference is called clear if
         its p-value is below ``1 - level``. With many metrics some will be so by chance.
@@ -320,12 +322,20 @@ def compare(
     judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
     drawing = Drawing(resamples, seed, num_threads, level)
     called = _two(names)
-    labels = as_labels(y)
-    queries = queries_of(qid, group, len(labels))
-    weight = as_query_weight(query_weight, queries[1])
-    parts = as_segments(segments, *queries)
-    first = judge(as_scores(a, "a"), labels, queries, judging, weight, "a")
-    second = judge(as_scores(b, "b"), labels, queries, judging, weight, "b")
+    beside = {"y": y, "X": X, "qid": qid, "group": group}
+    judged = judged_docs(docs, {**beside, "query_weight": query_weight, "segments": segments})
+    queries = judged.queries, judged.query_ids
+    parts = as_segments(judged.segments, *queries)
+    first, second = (
+        judge(
+            scores_of(one, judged, name, judging.num_threads),
+            judged.labels,
+            queries,
+            judging,
+            judged.query_weight,
+        )
+        for one, name in zip((a, b), called, strict=True)
+    )
     warn_of_nothing(first)
     found = Comparison.of(first, second, called, drawing)
     return found.of_segments(parts, called, drawing)

@@ -13,16 +13,17 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.errors import ParamError, ParamKindError, shown, warn_caller, wrong_kind
 from rustrank.formatting import ResultMapping, Table, count, interval, number
+from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.queries import (
     Queries,
     as_queries,
-    as_query_weight,
     query_codes,
     query_ids_in_errors,
 )
+from rustrank.inputs.rankers import scores_of
 from rustrank.inputs.scalars import flag, real, text, threads, whole
-from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
+from rustrank.inputs.vectors import as_doubles, as_scores, check_length
 from rustrank.metrics._frames import frame, query_frame, segment_frame, segment_tables
 from rustrank.metrics.segments import QueriesOfSegments, as_segments
 
@@ -301,8 +302,10 @@ def height(value: float) -> float:
 @refuses_unknown(OF_EVALUATE)
 def evaluate(
     scores: Any,
-    y: Any,
+    docs: Any = None,
     *,
+    y: Any = None,
+    X: Any = None,
     qid: Any = None,
     group: Any = None,
     metrics: str | Sequence[str] = ("ndcg@10",),
@@ -319,12 +322,21 @@ def evaluate(
 
     Parameters
     ----------
-    scores : array-like of shape (num_docs,)
-        A score for each document, larger is better; ``-inf`` for documents that were not retrieved.
-    y : array-like of shape (num_docs,)
-        Labels: finite numbers from 0.
-    qid : array-like of shape (num_docs,), optional
-        The query of each row: ids of any type, in any order.
+    scores : array-like of shape (num_docs,), ranker or str
+        A score for each document, larger is better; ``-inf`` for documents that were not retrieved. Or what
+        scores the features: a `Booster`, a fitted ranker of this or another library, a function of ``X``; or
+        the name of the column of ``X`` that has the scores.
+    docs : array-like of shape (num_docs,) or docs
+        Labels, finite numbers from 0, which may be given as ``y=``, too. Or the documents with features: a
+        table with ``y`` and ``qid``, ``(X, y, qid)`` or a mapping of these, as for `rustrank.tune`, or a
+        `Dataset`, which only rankers of this library score.
+    y : array-like of shape (num_docs,) or str, optional
+        Labels, or the name of a column.
+    X : array-like of shape (num_docs, num_features), optional
+        The features, where ``docs`` or ``y`` are labels.
+    qid : array-like of shape (num_docs,) or str, optional
+        The query of each row: ids of any type, in any order; or the name of a column. Without ``qid`` and
+        ``group``, a column ``qid`` has the query ids.
     group : array-like of shape (num_queries,), optional
         Instead of ``qid``: the number of rows of each query, in row order. Without either all rows
         are one query.
@@ -350,10 +362,10 @@ def evaluate(
         The smallest label of a relevant doc, for metrics of relevant and irrelevant docs.
     max_label : float, optional
         The top of ERR's label scale; the largest label of the data by default.
-    segments : array-like or mapping, optional
+    segments : array-like, mapping or str, optional
         What queries are grouped by, such as their language: a value for each row, which is the same in
-        all rows of a query, for each query in order of first appearance, or by query id. The result then
-        has the evaluation of each segment, too, in ``.segments``.
+        all rows of a query, for each query in order of first appearance, or by query id; or the name of a
+        column. The result then has the evaluation of each segment, too, in ``.segments``.
     num_threads : int, optional
         Threads to use; all cores by default. The result does not depend on it.
 
@@ -386,11 +398,12 @@ def evaluate(
     1
     """
     judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
-    labels = as_labels(y)
-    queries, ids = queries_of(qid, group, len(labels))
-    weight = as_query_weight(query_weight, ids)
-    parts = as_segments(segments, queries, ids)
-    result = judge(as_scores(scores, "scores"), labels, (queries, ids), judging, weight)
+    beside = {"y": y, "X": X, "qid": qid, "group": group}
+    judged = judged_docs(docs, {**beside, "query_weight": query_weight, "segments": segments})
+    queries = judged.queries, judged.query_ids
+    parts = as_segments(judged.segments, *queries)
+    found = scores_of(scores, judged, "scores", judging.num_threads)
+    result = judge(found, judged.labels, queries, judging, judged.query_weight)
     warn_of_nothing(result)
     return result.of_segments(parts)
 
@@ -411,13 +424,6 @@ def judge(
         values = _rustrank.evaluate(ranked, judging)
         made = {name: MetricValue(name, one, ids, weight, threads) for name, one in values}
     return Evaluation(made)
-
-
-def queries_of(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[Any]]:
-    """Read queries; without ids and sizes, all rows are one query."""
-    if qid is None and group is None:
-        group = [num_rows]
-    return as_queries(qid, group, num_rows)
 
 
 def warn_of_nothing(result: Evaluation) -> None:

@@ -164,7 +164,7 @@ class Findings:
 
 def shap_means(side: SideBySide, booster: Booster) -> Floats | None:
     """Return the mean absolute SHAP value of each feature, over a sample of whole queries."""
-    if not side.has_features or not len(side.labels):
+    if not len(side.labels):
         return None
     query = side.query
     sizes = np.bincount(query, minlength=len(side.query_ids))
@@ -174,7 +174,10 @@ def shap_means(side: SideBySide, booster: Booster) -> Floats | None:
     rows = np.flatnonzero(np.isin(query, some))
     rows = rows[np.argsort(query[rows], kind="stable")]
     try:
-        values = booster.explain(side.cells(rows), group=sizes[some][sizes[some] > 0])
+        cells = side.cells(rows, booster)
+        if cells is None:
+            return None
+        values = booster.explain(cells, group=sizes[some][sizes[some] > 0])
     except RustrankError:
         return None
     return np.asarray(np.abs(values[:, :-1]).mean(axis=0), np.float64)

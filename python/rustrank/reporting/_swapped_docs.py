@@ -150,33 +150,34 @@ class CaseFinder:
 
     def _reasons(self, rows: Ints, better: int, worse: int) -> list[Reason]:
         """Return the contributions of features, the largest differences between the rankers first."""
-        if not self.side.has_features:
-            return []
-        cells = self.side.cells(rows)
-        contributions: dict[str, Floats] = {}
-        names: list[str] = []
+        contributions: dict[str, dict[str, float]] = {}
+        values: dict[str, tuple[float, float]] = {}
         for name in self.values:
             booster = self.side.boosters.get(name)
-            found = None if booster is None else contrast(booster, cells, better, worse)
-            if booster is not None and found is not None:
-                contributions[name] = found
-                names = max(names, self.side.names_of(booster), key=len)
+            cells = None if booster is None else self.side.cells(rows, booster)
+            if booster is None or cells is None:
+                continue
+            found = contrast(booster, cells, better, worse)
+            if found is None:
+                continue
+            names = self.side.names_of(booster)
+            contributions[name] = dict(zip(names, found.tolist(), strict=True))
+            # Ranks within queries follow the raw values.
+            features = np.hstack([cells, ranks_within(cells)]) if booster.query_ranks else cells
+            pair = zip(features[better].tolist(), features[worse].tolist(), strict=True)
+            values = {**dict(zip(names, pair, strict=True)), **values}
         if not contributions:
             return []
-        # The rankers may have different numbers of features.
-        width = max(map(len, contributions.values()))
-        padded = {name: np.pad(one, (0, width - len(one))) for name, one in contributions.items()}
-        parts = list(padded.values())
-        weight = np.abs(parts[-1] - parts[0]) if len(parts) == 2 else np.abs(parts[0])
+        # The rankers may have different features.
+        every = np.array(
+            [[one.get(name, 0.0) for name in values] for one in contributions.values()]
+        )
+        weight = np.abs(every[-1] - every[0]) if len(every) == 2 else np.abs(every[0])
         chosen = [at for at in np.argsort(-weight, kind="stable")[:_FEATURES] if weight[at] > 0]
-        # Only boosters with ranks have more features than there are columns: ranks follow the raw values.
-        features = np.hstack([cells, ranks_within(cells)]) if width > cells.shape[1] else cells
+        names = list(values)
         return [
             Reason(
-                names[at],
-                float(features[better, at]) if at < features.shape[1] else np.nan,
-                float(features[worse, at]) if at < features.shape[1] else np.nan,
-                {name: float(one[at]) for name, one in padded.items()},
+                names[at], *values[names[at]], dict(zip(contributions, every[:, at], strict=True))
             )
             for at in chosen
         ]

@@ -72,8 +72,9 @@ class Report:
 @refuses_unknown(OF_EVALUATE)
 def report(
     rankers: Any,
-    y: Any,
+    docs: Any = None,
     *,
+    y: Any = None,
     X: Any = None,
     qid: Any = None,
     group: Any = None,
@@ -106,15 +107,12 @@ def report(
     Parameters
     ----------
     rankers : mapping or sequence
-        Rankers by their names: scores of all docs, boosters, fitted estimators, combiners, models of
-        other libraries (what has a ``predict``), functions of ``X``, or paths of model files.
-    y : array-like of shape (num_docs,), or Dataset
-        Labels; or a dataset that has labels, queries and weights, and that boosters score.
-    X : array-like of shape (num_docs, num_features), or Dataset, optional
-        The features that rankers score; not needed for rankers given as scores. The reasons for swapped
-        documents need raw features.
-    qid, group, query_weight
-        As for `rustrank.evaluate`.
+        Rankers by their names: scores of all docs, names of columns of ``X``, boosters, fitted estimators,
+        combiners, models of other libraries (what has a ``predict``), functions of ``X``, or paths of model
+        files.
+    docs, y, X, qid, group, query_weight
+        The documents, as for `rustrank.evaluate`: labels, perhaps with features, or both together. The
+        reasons for swapped documents need raw features.
     path : path-like, optional
         A file to write the page to.
     metrics : str or sequence of str
@@ -153,7 +151,7 @@ def report(
     judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
     drawing = Drawing(resamples, seed, num_threads, level)
     heading, cases = text("title", title), whole("examples", examples, 0, 1000)
-    given = {"y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
+    given = {"docs": docs, "y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
     side = SideBySide.of(rankers, given, num_threads).with_names(doc_ids, feature_names)
     names = list(side.by_ranker)
     first = names[0] if baseline is None else choice("baseline", baseline, names)
