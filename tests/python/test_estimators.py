@@ -415,7 +415,17 @@ def test_scikit_learn_is_not_needed() -> None:
 
 def test_a_ranker_of_trees_has_all_that_train_takes() -> None:
     takes = set(inspect.signature(rr.train).parameters) - {"unknown"}
-    elsewhere = {"dataset", "objective", "valid", "base", "callbacks", "preferences"}
+    elsewhere = {
+        "dataset",
+        "y",
+        "qid",
+        "group",
+        "objective",
+        "valid",
+        "base",
+        "callbacks",
+        "preferences",
+    }
     files = {"checkpoint", "checkpoint_every", "resume", "snapshot", "snapshot_every"}
     files |= {"workers", "mode", "overlap", "deadline", "max_restarts", "on_loss"}
     renamed = {"num_trees": "n_estimators", "num_threads": "n_jobs", "seed": "random_state"}

@@ -15,7 +15,7 @@ from rustrank.distributed.mpi import launched_world_size
 from rustrank.errors import ParamError, ParamKindError, warn_caller
 from rustrank.inputs.docs import Beside, has_parts, is_dataset
 from rustrank.parameters.hints import refuse_unknown
-from rustrank.parameters.plan import EarlyStopping, Plan, sets_by_name, train_options
+from rustrank.parameters.plan import EarlyStopping, Plan, train_options
 from rustrank.parameters.schema import TRAININGS, signature_of
 from rustrank.training.rounds import Reporting, Round, booster_of
 
@@ -370,12 +370,22 @@ def _data_sets(
     reading = {"num_threads": options["num_threads"]}
     base = {} if is_dataset(dataset) else {"base": options["base"]}
     data = dataset_of(dataset, "dataset", beside, **reading, **base)
+
+    def of_set(name: str, one: Any) -> Dataset:
+        return dataset_of(one, name, beside, like=data, **reading)
+
     valid = options["valid"]
     # A mapping has sets by their names, unless it is one set: its parts, or its columns.
     is_one = has_parts(valid) or (isinstance(valid, Mapping) and beside.names().y in valid)
-    sets = {"valid": valid} if is_one else sets_by_name(valid)
-    made = {name: dataset_of(one, name, beside, like=data, **reading) for name, one in sets.items()}
-    return data, {**options, "valid": made or None}
+    if valid is None:
+        made: Any = None
+    elif is_one or not isinstance(valid, (Mapping, list, tuple)):
+        made = of_set("valid", valid)
+    elif isinstance(valid, Mapping):
+        made = {name: of_set(f"valid[{name!r}]", one) for name, one in valid.items()}
+    else:
+        made = [of_set(f"valid[{at}]", one) for at, one in enumerate(valid)]
+    return data, {**options, "valid": made}
 
 
 def _refuse_call_of_others(dataset: Any, more: tuple[Any, ...]) -> None:
