@@ -39,13 +39,27 @@ def train(y: Any, **more: Any) -> Any:
         lambda y: rr.evaluate(X[:, 0], y, qid=QID),
         lambda y: rr.compare(X[:, 0], X[:, 1], y, qid=QID),
         lambda y: rr.LambdaMART(n_estimators=1).fit(X, y, qid=QID),
+        lambda y: rr.LambdaRank(epochs=1).fit(X, y, qid=QID),
+        lambda y: rr.LambdaBoost(n_estimators=1).fit(X, y, qid=QID),
         lambda y: rr.Combiner().fit({"a": X[:, 0], "b": X[:, 1]}, y, qid=QID),
         lambda y: rr.cross_validate(rr.LambdaMART(n_estimators=1), X, y, qid=QID, folds=2),
         lambda y: rr.tune(rr.LambdaMART(), (X, y, QID), {"l2": [1.0]}, folds=2),
         lambda y: train(Y).refit(rr.Dataset(X, y, qid=QID, like=train(Y))),
         lambda y: rr.report({"a": X[:, 0]}, y, qid=QID),
     ],
-    ids=["train", "evaluate", "compare", "fit", "combiner", "folds", "tune", "refit", "report"],
+    ids=[
+        "train",
+        "evaluate",
+        "compare",
+        "fit",
+        "lambdarank",
+        "boost",
+        "combiner",
+        "folds",
+        "tune",
+        "refit",
+        "report",
+    ],
 )
 def test_bad_labels_are_named_alike(call: Callable[[Any], Any], label: float) -> None:
     with pytest.raises(rr.DataError, match=r"^label\[7\].* \(query 'a'\)") as caught:
@@ -68,6 +82,13 @@ def test_labels_of_validation_sets_are_named_with_the_set() -> None:
             rr.train(docs, valid=valid, **SMALL)
 
 
+@pytest.mark.parametrize("kind", [rr.LambdaRank, rr.RankNet, rr.LambdaBoost])
+def test_labels_of_validation_sets_of_nets_are_named_with_the_set(kind: Any) -> None:
+    bad = (X, changed(Y, 40), [f"other {query}" for query in QID])
+    with pytest.raises(rr.DataError, match=r"valid.*: label\[7\] = 40.0 \(query 'other a'\)"):
+        kind().fit(X, Y, qid=QID, eval_set=bad)
+
+
 def test_numbers_of_queries_are_ids_too() -> None:
     qid = np.array([30, 20, 10] * 4)
     with pytest.raises(rr.DataError, match=r"label\[7\] is NaN \(query 20\)") as caught:
@@ -86,7 +107,7 @@ def test_scores_and_ids_are_named_alike() -> None:
         lambda: rr.evaluate(scores, Y, qid=QID),
         lambda: rr.compare(X[:, 1], scores, Y, qid=QID),
     ):
-        with pytest.raises(rr.DataError, match=r"score\[7\] is NaN \(query 'a'\)"):
+        with pytest.raises(rr.DataError, match=r"scores.*, row 7 \(query 'a'\): got nan"):
             call()
     qid = QID.astype(object)
     qid[[7, 9]] = None

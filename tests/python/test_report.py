@@ -404,7 +404,9 @@ def test_what_cannot_be_is_refused(booster: rr.Booster) -> None:
     scores = TEST.X[:, 0]
     with pytest.raises(rr.ParamError, match=r"baseline: got 'c', expected one of a"):
         rr.report({"a": scores}, TEST.y, qid=TEST.qid, baseline="c")
-    with pytest.raises(rr.ParamError, match=r"b is a Booster, which needs features to score: pass X="):
+    with pytest.raises(
+        rr.ParamError, match=r"b is a Booster, which needs features to score: pass X="
+    ):
         rr.report({"a": scores, "b": booster}, TEST.y, qid=TEST.qid)
     with pytest.raises(rr.DataError, match="scores of a has the wrong length"):
         rr.report({"a": scores[1:]}, TEST.y, qid=TEST.qid)

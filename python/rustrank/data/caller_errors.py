@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.errors import DataError
+from rustrank.inputs.docs import JudgedDocs, is_dataset, judged_docs
 from rustrank.inputs.queries import query_ids_in_errors
 from rustrank.metrics.evaluation import Judging, judge
 
@@ -22,20 +23,22 @@ _OF_LABELS = ("label.large", "label.fraction")
 
 
 @contextmanager
-def errors_in_order_of_rows(dataset: Dataset, options: Mapping[str, Any]) -> Iterator[None]:
+def errors_in_order_of_rows(
+    docs: Dataset | JudgedDocs, options: Mapping[str, Any]
+) -> Iterator[None]:
     """Let errors of training name the caller's query ids, and of several bad labels the first one.
 
     Training has its own order of documents, in which another label may be the first, and does not say
     of which set a label is.
     """
     try:
-        with query_ids_in_errors(dataset.query_ids):
+        with query_ids_in_errors(docs.query_ids):
             yield
     except DataError as error:
         if error.code in _OF_LABELS and error.row is not None:
             metric = "err" if "max_label" in str(error) else "ndcg"
             judging = Judging(metric, options["gain"], max_label=options["max_label"])
-            _evaluate_labels(dataset, judging)
+            _evaluate_labels(docs, judging)
             for name, one in _valid_sets(options.get("valid")):
                 try:
                     _evaluate_labels(one, judging)
@@ -45,7 +48,7 @@ def errors_in_order_of_rows(dataset: Dataset, options: Mapping[str, Any]) -> Ite
         raise
 
 
-def _valid_sets(valid: Any) -> list[tuple[str, Dataset]]:
+def _valid_sets(valid: Any) -> list[tuple[str, Dataset | JudgedDocs]]:
     if isinstance(valid, Mapping):
         return [(f"valid[{name!r}]", one) for name, one in valid.items()]
     if isinstance(valid, (list, tuple)):
@@ -53,8 +56,8 @@ def _valid_sets(valid: Any) -> list[tuple[str, Dataset]]:
     return [] if valid is None else [("valid", valid)]
 
 
-def _evaluate_labels(dataset: Dataset, judging: Judging) -> None:
+def _evaluate_labels(docs: Dataset | JudgedDocs, judging: Judging) -> None:
     """Evaluate equal scores: this refuses the first bad label in the order of rows."""
-    core, labels = dataset._core, dataset.labels
-    queries = (core.query_codes(), core.num_queries), dataset.query_ids
-    judge(np.zeros(len(labels)), labels, queries, judging, None)
+    one = judged_docs(docs, {}) if is_dataset(docs) else docs
+    assert isinstance(one, JudgedDocs)  # noqa: S101 - a Dataset was read just before
+    judge(np.zeros(len(one.labels)), one.labels, (one.queries, one.query_ids), judging, None)

@@ -19,8 +19,13 @@ from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import ReadOptions, Rows
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError, listed, shown, warn_caller, wrong_kind
-from rustrank.inputs.docs import QID
-from rustrank.inputs.queries import as_queries, as_query_weight, query_codes
+from rustrank.inputs.docs import QID, JudgedDocs
+from rustrank.inputs.queries import (
+    as_queries,
+    as_query_weight,
+    query_codes,
+    query_ids_in_errors,
+)
 from rustrank.inputs.scalars import fields_of
 from rustrank.inputs.tables import (
     Table,
@@ -31,7 +36,7 @@ from rustrank.inputs.tables import (
     named_columns,
     select_columns,
 )
-from rustrank.inputs.vectors import as_doubles, as_scores, check_length, library
+from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length, library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -222,7 +227,13 @@ class FitData:
         own = {name: value for name, value in vars(self).items() if name != "X"}
         rows = Rows(self.X.num_rows, **own)
         reading = ReadOptions(None, "error", num_threads)
-        return _rustrank.RawDataset(as_block(self.X), rows, reading)
+        with query_ids_in_errors(rows.query_ids):
+            return _rustrank.RawDataset(as_block(self.X), rows, reading)
+
+    def judged(self) -> JudgedDocs:
+        """Return the labels and queries, to find bad labels by."""
+        queries, ids = as_queries(self.qid, self.group, self.X.num_rows)
+        return JudgedDocs(as_labels(self.y), queries, ids)
 
     def split(self, share: float, seed: int) -> tuple[FitData, FitData]:
         """Split off a share of the queries, chosen by the seed and the content of the queries."""

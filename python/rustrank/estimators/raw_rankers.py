@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank import _rustrank
+from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset
 from rustrank.errors import ParamError, ParamKindError, wrong_kind
 from rustrank.estimators.fitting import columns_by_name, eval_sets, training_part
@@ -123,7 +124,19 @@ class RawRanker(Ranker):
             valid.append((name, replace(one, X=table).values(num_threads)))
         metrics = named_metrics(options["params"]["metric"])
         options = {"base": None, "preferences": None, **options}
-        trainer = self._trainer(data, SimpleNamespace(valid=valid, metrics=metrics, **options))
+        plan = SimpleNamespace(valid=valid, metrics=metrics, **options)
+        scale = {name: options["params"][name] for name in ("gain", "max_label")}
+        of_sets = {name: one.judged() for name, one in sets.items()}
+        with errors_in_order_of_rows(part.judged(), {**scale, "valid": of_sets}):
+            self._run(self._trainer(data, plan), names, given)
+        self._note(part.X)
+        self._has_queries, self._columns = has_queries, columns_by_name(y, given)
+        return self
+
+    def _run(
+        self, trainer: _rustrank.Trainer, names: list[str] | None, given: Mapping[str, Any]
+    ) -> None:
+        """Train, and keep the model even if training ends early."""
 
         def settle() -> Booster:
             self._best_round = trainer.best_round
@@ -134,9 +147,6 @@ class RawRanker(Ranker):
         reporting = Reporting({**given, "progress": self.progress}, self._unit)
         reporting.run(trainer, names, settle)
         settle()
-        self._note(part.X)
-        self._has_queries, self._columns = has_queries, columns_by_name(y, given)
-        return self
 
     @property
     def booster(self) -> Booster:
