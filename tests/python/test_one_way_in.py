@@ -456,3 +456,86 @@ def test_what_is_missing_to_judge_is_named() -> None:
     for docs, beside, said in cases:
         with pytest.raises(rr.RustrankError, match=said):
             rr.evaluate(BOOSTER, *docs, **beside)
+
+
+class Sized:
+    """A ranker of another library whose ``fit`` takes the sizes of queries, which stand together."""
+
+    def __init__(self, weight: float = 1.0) -> None:
+        self.weight = weight
+
+    def get_params(self, **_: Any) -> dict[str, Any]:
+        return {"weight": self.weight}
+
+    def set_params(self, **params: Any) -> Any:
+        vars(self).update(params)
+        return self
+
+    def fit(self, X: Any, y: Any, group: Any = None) -> Any:
+        assert len(X) == len(y) == sum(group)
+        self.means = np.asarray(X, float).mean(axis=0) * self.weight
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.asarray(X, float) @ self.means
+
+
+def test_rankers_of_any_kind_are_cross_validated() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    scaling = pytest.importorskip("sklearn.preprocessing")
+    piped = pipeline.make_pipeline(scaling.StandardScaler(), linear.LinearRegression())
+    # Rows of a query need not stand together.
+    rows = np.random.default_rng(0).permutation(len(Y))
+    frame = pd.DataFrame({"label": Y[rows], **columns(rows), "query_id": IDS[rows]})
+    rankers = {"linear": linear.LinearRegression(), "piped": piped, "sized": Sized()}
+    rankers["ranks"] = small(query_ranks=True)
+    found = rr.cross_validate(rankers, frame, **NAMED, folds=3)
+    assert found.scores["linear"] == pytest.approx(found.scores["piped"], abs=2e-3)
+    one = rr.cross_validate(rankers, columns(WHOLE), Y, qid=IDS, folds=3)
+    for name in ("linear", "sized"):
+        assert one.scores[name][0][rows] == pytest.approx(found.scores[name][0], abs=2e-3, rel=1e-4)
+    assert one.scores["ranks"][0][rows].tolist() == found.scores["ranks"][0].tolist()
+    with pytest.raises(rr.ParamError, match="sample_weight: fit of sized, a Sized, takes no"):
+        rr.cross_validate({"sized": Sized()}, frame, **NAMED, folds=2, sample_weight=Y)
+    holes = frame.assign(c0=np.nan)
+    with pytest.raises(
+        rr.DataError, match=r"linear: LinearRegression.* could not be fitted .Value"
+    ):
+        rr.cross_validate({"linear": linear.LinearRegression()}, holes, **NAMED, folds=2)
+
+
+class Boosted(Lightgbm):
+    """A fitted ranker of LightGBM, which is saved as text."""
+
+    __module__ = "lightgbm.sklearn"
+
+    @property
+    def booster_(self) -> Any:
+        return self
+
+    def model_to_string(self) -> str:
+        return BOOSTER.export("lightgbm").decode()
+
+
+def test_fitted_rankers_are_bases_of_adaptations() -> None:
+    options: dict[str, Any] = {"held_out": 2, "recipes": ["trees"], "trees": {"num_trees": 3}}
+    docs = (X[LAST], Y[LAST], QID[LAST])
+    expected = rr.adapt(BOOSTER, docs, **options).to_dict()
+    assert rr.adapt(TREES, docs, **options).boosters["base"] == TREES.booster_
+    # Features that LightGBM numbered have no names.
+    found = rr.adapt(
+        Boosted(None, np.ndarray),
+        further("pandas").drop(columns="url")[[*NAMES, "label", "query_id"]],
+        **NAMED,
+        **options,
+    )
+    assert found.to_dict() == expected
+    linear = pytest.importorskip("sklearn.linear_model").LinearRegression()
+    for base, said in (
+        (linear, "base: got LinearRegression"),
+        ({"a": BOOSTER, "b": X[:, 0]}, r"base\['b'\]: got "),
+        (rr.LambdaMART(), "base: got LambdaMART"),
+    ):
+        with pytest.raises(rr.ParamError, match=f"{said}.*its trees, not only its scores"):
+            rr.adapt(base, docs, **options)

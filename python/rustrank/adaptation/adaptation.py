@@ -25,12 +25,14 @@ from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
 from rustrank.inputs.scalars import choice, flag, real, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values, difference_cells
 from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, mean_of, plain_value
-from rustrank.model.booster import Booster
+from rustrank.model.conversion import as_booster
 from rustrank.plotting.results import plot_adaptation
 from rustrank.progress import progress_of_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rustrank.model.booster import Booster
 
 __all__ = ["Adaptation", "adapt"]
 
@@ -180,7 +182,7 @@ class Adaptation(TableResult):
 
 @refuses_unknown(OF_ONE_METRIC)
 def adapt(
-    base: Booster | Mapping[str, Booster],
+    base: Any,
     target: Any,
     background: Any = None,
     *,
@@ -209,8 +211,10 @@ def adapt(
 
     Parameters
     ----------
-    base : Booster, or mapping from names to Boosters
-        Rankers of other markets, of any kind that `Booster.load` reads.
+    base : ranker, or mapping from names to rankers
+        Rankers of other markets: a `Booster`, or a fitted ranker of this library, LightGBM, XGBoost or
+        CatBoost, whose model is read as `Booster.load` reads it. Recipes go on from its trees, so scores
+        alone, or other kinds of rankers, are not enough.
     target : docs
         The documents of the market that the ranker is for, in the forms that `rustrank.tune` takes; named
         columns are matched to those of the base.
@@ -315,11 +319,19 @@ def adapt(
 
 
 def _bases(given: Any) -> dict[str, Booster]:
-    named = {"base": given} if isinstance(given, Booster) else given
-    good = isinstance(named, Mapping) and named
-    if not good or not all(isinstance(one, Booster) for one in named.values()):
-        raise wrong_kind("base", given, "a Booster, or a mapping from names to Boosters")
-    bases = {text("base", name): one for name, one in named.items()}
+    named = given if isinstance(given, Mapping) else {"base": given}
+    if not named:
+        raise wrong_kind("base", given, "a ranker, or a mapping from names to rankers")
+    bases: dict[str, Booster] = {}
+    for name, one in named.items():
+        found = as_booster(one)
+        if found is None:
+            expected = (
+                "a Booster, or a fitted ranker of this library, LightGBM, XGBoost or CatBoost: recipes need "
+                "its trees, not only its scores; rr.Booster.load reads a saved model"
+            )
+            raise wrong_kind("base" if one is given else f"base[{name!r}]", one, expected, "base")
+        bases[text("base", name)] = found
     widths = {one.num_features for one in bases.values()}
     if len(widths) > 1:
         message = f"bases have different numbers of features: {sorted(widths)}"

@@ -156,7 +156,12 @@ def _features_for(ranker: Any, X: Any) -> Any:
         if taken.names != [str(label) for label in labels]:
             of_name = {str(label): label for label in labels}
             X = select_columns(X, [of_name[one] for one in names])
-    if library(X) in ("pandas", "numpy", "scipy") or not labels:
+    return table_for(ranker, X)
+
+
+def table_for(ranker: Any, X: Any) -> Any:
+    """Return a table in a form that another library's ranker takes, or as it is."""
+    if library(X) in ("pandas", "numpy", "scipy") or not labels_of(X):
         return X
     if library(X) == "polars" and library(ranker) not in _BOOSTED:
         return X

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.raw_rows import docs_to_rows
-from rustrank.errors import ParamKindError, RustrankWarning, UnknownNameError, shown
+from rustrank.errors import (
+    DataError,
+    ParamError,
+    ParamKindError,
+    RustrankError,
+    RustrankWarning,
+    UnknownNameError,
+    shown,
+)
 from rustrank.estimators.ranker import Ranker
 from rustrank.formatting import ResultMapping, Table, interval, number
-from rustrank.inputs.docs import Beside, read_docs
+from rustrank.inputs.docs import Beside, read_docs, unjudged_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.queries import as_query_weight
+from rustrank.inputs.rankers import scores_of, table_for
 from rustrank.inputs.scalars import flag
 from rustrank.inputs.vectors import as_doubles, check_length, library
 from rustrank.metrics.comparison import Comparison, difference_cells
@@ -124,7 +134,8 @@ def cross_validate(
     ----------
     rankers : ranker, or sequence or mapping of rankers
         Rankers of this library, pipelines that end in one, or anything else with ``fit``, ``predict``
-        and ``get_params``, optionally by name. Copies of them are fitted. A ranker with ``early_stopping``
+        and ``get_params``, optionally by name. Copies of them are fitted; queries are passed to their ``fit`` as
+        ``qid``, ``group`` or ``group_id``, if it has one of these. A ranker with ``early_stopping``
         holds validation queries of its own out of each training set.
     X, y, qid, group
         The documents, in the forms that `rustrank.tune` takes: a table with ``y="label", qid="query_id"``,
@@ -175,18 +186,20 @@ def cross_validate(
     with progress_of_steps(fits, "fit", flag("progress", progress)) as step:
         for repeat, fold_of_query in enumerate(folds_of_repeats):
             for train, held in docs.rows_of_folds(fold_of_query, folds):
+                # Other libraries want the rows of a query together.
+                train = train[np.argsort(docs.query[train], kind="stable")]
                 query = docs.query[train]
                 given: dict[str, Any] = {"qid": query}
                 if by_row is not None:
                     given["sample_weight"] = by_row[train]
                 if by_query is not None:
-                    # Queries are numbered by first appearance, also in a subset of the rows.
                     given["query_weight"] = by_query[np.unique(query)]
-                rows = rows_of(read.X, train), docs.y[train], rows_of(read.X, held)
+                fold = rows_of(read.X, train), docs.y[train], given
+                left_out = rows_of(read.X, held), docs.query[held]
                 for name, ranker in named.items():
-                    found = _held_out_scores(ranker, *rows, given)
-                    check_length("what predict returned", len(found), len(held), "rows")
-                    scores[name][repeat, held] = found
+                    fitted = _fitted(name, ranker, fold)
+                    rows = unjudged_docs(*left_out, None)
+                    scores[name][repeat, held] = scores_of(fitted, rows, name)
                     step()
     every = {
         name: [docs.evaluate(one, judging, by_query) for one in rows]
@@ -199,16 +212,22 @@ def cross_validate(
     return result
 
 
-def _held_out_scores(
-    ranker: Any, X: Any, y: NDArray[np.float32], held: Any, given: dict[str, Any]
-) -> NDArray[np.float64]:
-    """Fit a copy of a ranker, and return its scores of the held-out rows."""
-    fresh = _copy(ranker)
-    with warnings.catch_warnings():
-        # In a fold, a feature may have a single value.
-        warnings.filterwarnings("ignore", ".* have one value, or none", RustrankWarning)
-        fresh.fit(X, y, **_passed(fresh, given))
-    return np.asarray(fresh.predict(held), np.float64)
+def _fitted(name: str, ranker: Any, fold: tuple[Any, NDArray[np.float32], dict[str, Any]]) -> Any:
+    """Return a copy of a ranker that is fitted to some rows; errors of other libraries name it."""
+    (X, y, given), fresh = fold, _copy(ranker)
+    passed = _passed(name, fresh, given)
+    try:
+        with warnings.catch_warnings():
+            # In a fold, a feature may have a single value.
+            warnings.filterwarnings("ignore", ".* have one value, or none", RustrankWarning)
+            fresh.fit(X if library(fresh) == "rustrank" else table_for(fresh, X), y, **passed)
+    except (RustrankError, TypeError):
+        raise
+    except Exception as error:  # Any library's.
+        reason = f"{type(error).__name__}: {error}"
+        message = f"{name}: {shown(ranker)} could not be fitted ({reason})"
+        raise DataError(message, code="rankers") from error
+    return fresh
 
 
 def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
@@ -226,15 +245,34 @@ def rows_of(X: Any, rows: NDArray[np.intp]) -> Any:
     return np.asarray(X)[rows]
 
 
-def _passed(ranker: Any, more: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments of ``fit`` by the names that the ranker, or a pipeline for its last step, takes."""
+def _passed(name: str, ranker: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments of ``fit`` by the names that the ranker, or a pipeline for its last step, takes.
+
+    Queries are ids or sizes, or nothing for rankers that know no queries.
+    """
     steps = getattr(ranker, "steps", None)
+    last = ranker if steps is None else steps[-1][1]
+    known = inspect.signature(last.fit).parameters
+    takes_all = any(one.kind is one.VAR_KEYWORD for one in known.values())
+    passed: dict[str, Any] = {}
+    if "qid" in known or takes_all:
+        passed["qid"] = given["qid"]
+    elif "group" in known:
+        passed["group"] = np.unique(given["qid"], return_counts=True)[1]
+    elif "group_id" in known:
+        passed["group_id"] = given["qid"]
+    for weight in ("sample_weight", "query_weight"):
+        if weight in given and weight not in known and not takes_all:
+            message = f"{weight}: fit of {name}, a {type(last).__name__}, takes no {weight}, expected none"
+            raise ParamError(message, code=weight)
+        if weight in given:
+            passed[weight] = given[weight]
     if steps is None:
-        return more
+        return passed
     from sklearn import get_config
 
     routed = get_config().get("enable_metadata_routing", False)
-    return more if routed else {f"{steps[-1][0]}__{name}": value for name, value in more.items()}
+    return passed if routed else {f"{steps[-1][0]}__{one}": passed[one] for one in passed}
 
 
 def _copy(ranker: Any) -> Any:
