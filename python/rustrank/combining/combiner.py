@@ -19,6 +19,7 @@ from rustrank.inputs.keywords import OF_MODEL, OF_ONE_METRIC, no_attribute, refu
 from rustrank.inputs.rankers import scores_of
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value, plain_value
 from rustrank.model.booster import Booster
+from rustrank.model.conversion import own_booster
 from rustrank.plotting.results import plot_combiner
 
 if TYPE_CHECKING:
@@ -309,8 +310,9 @@ class Combiner(TableResult):
 
     def _boosters(self) -> list[Booster] | None:
         """Return the boosters of all rankers, if each is or has one."""
-        every = [getattr(one, "booster_", one) for one in self._rankers.values()]
-        return every if all(isinstance(one, Booster) for one in every) else None
+        every = [own_booster(one) for one in self._rankers.values()]
+        found = [one for one in every if one is not None]
+        return found if len(found) == len(every) else None
 
     def predict(self, docs: Any, *, qid: Any = None, group: Any = None) -> NDArray[np.float64]:
         """Return the weighted sum of all rankers' scores.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.combining._fit_input import as_rankers
-from rustrank.combining.combiner import Combiner
 from rustrank.data.dataset_building import with_ranks
 from rustrank.data.scored_rows import ScoredRows
 from rustrank.errors import DataError, RustrankError, wrong_kind
@@ -19,6 +18,7 @@ from rustrank.inputs.rankers import scores_of
 from rustrank.inputs.tables import as_names, as_table, columns_of, in_one_piece, labels_of
 from rustrank.inputs.vectors import check_length
 from rustrank.model.booster import Booster
+from rustrank.model.conversion import own_booster
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,13 +54,8 @@ class SideBySide(ScoredRows):
             name: Booster.load(one) if _is_path(one, columns) else one
             for name, one in as_rankers(rankers).items()
         }
-        boosters = {name: found for name, one in named.items() if (found := booster_of(one))}
-        # Of combiners of boosters their one model, which is given the queries.
-        merged = {name: boosters[name] for name, one in named.items() if isinstance(one, Combiner)}
-        scores = {
-            name: scores_of(one, judged, name, num_threads)
-            for name, one in {**named, **merged}.items()
-        }
+        boosters = {name: found for name, one in named.items() if (found := own_booster(one))}
+        scores = {name: scores_of(one, judged, name, num_threads) for name, one in named.items()}
         return cls(
             **vars(ScoredRows.of_docs(judged, scores)),
             boosters=boosters,
@@ -140,19 +135,11 @@ def _is_path(ranker: Any, columns: Sequence[Any]) -> bool:
     return isinstance(ranker, os.PathLike) or (isinstance(ranker, str) and ranker not in columns)
 
 
-def booster_of(ranker: Any) -> Booster | None:
-    """Return the booster of a ranker: itself or its trained model; None for other rankers."""
-    if isinstance(ranker, Booster):
-        return ranker
-    if isinstance(ranker, Combiner):
-        return ranker.booster
-    learned = getattr(ranker, "booster_", None)
-    return learned if isinstance(learned, Booster) else None
-
-
 def required_booster(ranker: Any) -> Booster:
-    """Return the booster of a ranker, or raise `ParamKindError`."""
-    found = booster_of(ranker)
+    """Return the booster of a ranker, or that in a file, or raise `ParamKindError`."""
+    if isinstance(ranker, (str, os.PathLike)):
+        return Booster.load(ranker)
+    found = own_booster(ranker)
     if found is None:
         raise wrong_kind("ranker", ranker, "a Booster or a fitted estimator")
     return found

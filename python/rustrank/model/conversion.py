@@ -16,11 +16,14 @@ def as_booster(ranker: Any) -> Booster | None:
 
     Models of LightGBM, XGBoost and CatBoost go through their own formats.
     """
+    read = _READERS.get(library(ranker))
+    return own_booster(ranker) if read is None else read(ranker)
+
+
+def own_booster(ranker: Any) -> Booster | None:
+    """Return the booster that a ranker of this library is or has, such as an estimator or a combiner."""
     if isinstance(ranker, Booster):
         return ranker
-    read = _READERS.get(library(ranker))
-    if read is not None:
-        return read(ranker)
     for attribute in ("booster_", "booster"):
         try:
             found = getattr(ranker, attribute, None)

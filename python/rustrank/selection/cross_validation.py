@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rustrank.data.raw_rows import RawRows
+
 __all__ = ["CrossValidation", "cross_validate"]
 
 
@@ -171,10 +173,7 @@ def cross_validate(
     docs, weight = docs_to_rows(read, "X"), read.columns["sample_weight"]
     by_row = None if weight is None else as_doubles(weight, "sample_weight")
     by_query = as_query_weight(query_weight, docs.query_ids)
-    if by_row is not None:
-        check_length("sample_weight", len(by_row), len(docs.y), "rows")
-    if by_query is not None:
-        check_length("query_weight", len(by_query), docs.num_queries, "queries")
+    _check_weights(by_row, by_query, docs)
     judging = Judging(metrics, gain, relevant_from=relevant_from, max_label=max_label)
     # Bad labels are named by their rows here, not by those of a fold.
     docs.evaluate(np.zeros(len(docs.y)), judging, by_query)
@@ -186,15 +185,7 @@ def cross_validate(
     with progress_of_steps(fits, "fit", flag("progress", progress)) as step:
         for repeat, fold_of_query in enumerate(folds_of_repeats):
             for train, held in docs.rows_of_folds(fold_of_query, folds):
-                # Other libraries want the rows of a query together.
-                train = train[np.argsort(docs.query[train], kind="stable")]
-                query = docs.query[train]
-                given: dict[str, Any] = {"qid": query}
-                if by_row is not None:
-                    given["sample_weight"] = by_row[train]
-                if by_query is not None:
-                    given["query_weight"] = by_query[np.unique(query)]
-                fold = rows_of(read.X, train), docs.y[train], given
+                fold = _fold(read.X, docs, train, by_row, by_query)
                 left_out = rows_of(read.X, held), docs.query[held]
                 for name, ranker in named.items():
                     fitted = _fitted(name, ranker, fold)
@@ -210,6 +201,34 @@ def cross_validate(
     result._drawing = Drawing()
     warn_of_nothing(next(iter(result.values())))
     return result
+
+
+def _check_weights(
+    by_row: NDArray[np.float64] | None, by_query: NDArray[np.float64] | None, docs: RawRows
+) -> None:
+    if by_row is not None:
+        check_length("sample_weight", len(by_row), len(docs.y), "rows")
+    if by_query is not None:
+        check_length("query_weight", len(by_query), docs.num_queries, "queries")
+
+
+def _fold(
+    X: Any,
+    docs: RawRows,
+    train: NDArray[np.intp],
+    by_row: NDArray[np.float64] | None,
+    by_query: NDArray[np.float64] | None,
+) -> tuple[Any, NDArray[np.float32], dict[str, Any]]:
+    """Return features, labels, queries and weights of some rows."""
+    # Other libraries want the rows of a query together.
+    rows = train[np.argsort(docs.query[train], kind="stable")]
+    query = docs.query[rows]
+    given: dict[str, Any] = {"qid": query}
+    if by_row is not None:
+        given["sample_weight"] = by_row[rows]
+    if by_query is not None:
+        given["query_weight"] = by_query[np.unique(query)]
+    return rows_of(X, rows), docs.y[rows], given
 
 
 def _fitted(name: str, ranker: Any, fold: tuple[Any, NDArray[np.float32], dict[str, Any]]) -> Any:
