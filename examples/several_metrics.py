@@ -102,7 +102,11 @@ def draw(rows: dict[str, tuple[float, float]], name: str, path: Path) -> None:
     for kind, (look, label, offset, side) in looks.items():
         points = {key.split()[1]: value for key, value in rows.items() if key.startswith(kind)}
         (line,) = axes.plot(*np.array(list(points.values())).T, look, label=label)
-        how = {"textcoords": "offset points", "fontsize": "small", "color": line.get_color()}
+        how: dict[str, Any] = {
+            "textcoords": "offset points",
+            "fontsize": "small",
+            "color": line.get_color(),
+        }
         for text, place in points.items():
             axes.annotate(text, place, xytext=offset, ha=side, **how)
     axes.margins(x=0.1)

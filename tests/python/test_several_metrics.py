@@ -214,6 +214,41 @@ def test_further_labels_are_checked(extra: Any, message: str) -> None:
         rr.Dataset(X, y, group=[4], extra_labels=extra)
 
 
+def test_estimators_train_for_several_metrics() -> None:
+    pandas = pytest.importorskip("pandas")
+    data = rr.datasets.make_polynomial(num_queries=60, seed=4)
+    frame = pandas.DataFrame(data.X).rename(columns=str)
+    revenue = np.floor(np.abs(data.X[:, 1]) * 40)
+    ranker = rr.LambdaMART(n_estimators=10, metric={"revenue@10": 1, "ndcg@10": 0.5})
+    dataset = rr.Dataset(data.X, data.y, qid=data.qid, extra_labels={"revenue": revenue})
+    expected = rr.train(dataset, num_trees=10, metric=ranker.metric).predict(data.X)
+    ranker.fit(data.X, data.y, qid=data.qid, extra_labels={"revenue": revenue})
+    assert (ranker.predict(data.X) == expected).all()
+    # The score is that of the first metric of y.
+    assert (
+        ranker.score(data.X, data.y, qid=data.qid)
+        == rr.evaluate(expected, data.y, qid=data.qid)["ndcg@10"]
+    )
+    # A column by name is no feature, in fit and after.
+    table = frame.assign(revenue=revenue)
+    again = rr.LambdaMART(n_estimators=10, metric=ranker.metric)
+    valid = {"X": table, "y": data.y, "qid": data.qid, "extra_labels": "revenue"}
+    again.fit(table, data.y, qid=data.qid, extra_labels="revenue", eval_set=[valid])
+    assert (again.predict(table) == expected).all()
+    assert (again.predict(frame) == expected).all()
+    assert list(again.history_["valid"]) == ["revenue@10", "ndcg@10", "weighted"]
+    guarded = rr.LambdaMART(n_estimators=5, metric={"revenue@10": 1}, guard={"ndcg@10": 0.01})
+    guarded.fit(
+        data.X, data.y, qid=data.qid, extra_labels={"revenue": revenue}, base=again.booster_
+    )
+    found = rr.evaluate(guarded.predict(data.X), data.y, qid=data.qid)["ndcg@10"]
+    assert found >= rr.evaluate(expected, data.y, qid=data.qid)["ndcg@10"] - 0.01
+    # Early stopping holds out queries with their labels.
+    stopped = rr.LambdaMART(n_estimators=30, metric=ranker.metric, early_stopping=3)
+    stopped.fit(data.X, data.y, qid=data.qid, extra_labels={"revenue": revenue})
+    assert "weighted" in stopped.history_["valid"]
+
+
 def test_a_validation_set_without_the_labels_is_refused() -> None:
     data = rr.datasets.make_polynomial(num_queries=10, seed=3)
     without = rr.Dataset(data.X, data.y, qid=data.qid, like=TRAIN)

@@ -168,10 +168,9 @@ class Dataset:
         categorical: Sequence[str | int] | None = None,
     ) -> None:
         own = {"y": y, "qid": qid, "row_weight": row_weight, "base_score": base_score}
-        extra = building.extra_labels_of(extra_labels)
-        X, own = named_columns(X, {**own, "position": position, **extra})
-        y, qid, row_weight, base_score, position, *labels = own.values()
-        extra = dict(zip(extra, labels, strict=True))
+        X, extra = building.named_labels(X, extra_labels)
+        X, own = named_columns(X, {**own, "position": position})
+        y, qid, row_weight, base_score, position = own.values()
         reading = building.ReadOptions(missing, infinite, num_threads)
         base = building.base_of(base, like, has_scores=base_score is not None)
         if base is not None:

@@ -19,6 +19,7 @@ from rustrank.inputs.tables import (
     check_same_names,
     columns_of,
     in_one_piece,
+    named_columns,
 )
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length, first_true
 
@@ -97,6 +98,23 @@ class Rows:
         self.extra_labels = [(name, as_labels(one, name)) for name, one in extra.items()]
 
 
+def named_labels(X: Any, given: Any) -> tuple[Any, dict[str, Any]]:
+    """Return a table without the columns that are further labels, and these labels by name."""
+    labels = extra_labels_of(given)
+    X, columns = named_columns(X, {_argument(name): one for name, one in labels.items()})
+    return X, dict(zip(labels, columns.values(), strict=True))
+
+
+def label_columns(given: Any) -> dict[str, str]:
+    """Return the columns that are further labels, by what they are given as."""
+    labels = extra_labels_of(given).items()
+    return {_argument(name): one for name, one in labels if isinstance(one, str)}
+
+
+def _argument(name: str) -> str:
+    return f"extra_labels[{name!r}]"
+
+
 def extra_labels_of(given: Any) -> dict[str, Any]:
     """Return further labels by name: columns of the table, by default those of that name, or values."""
     if given is None:
@@ -111,7 +129,7 @@ def extra_labels_of(given: Any) -> dict[str, Any]:
         if not isinstance(name, str) or not name or set(name) & set("@: \t\n"):
             expected = "a name without spaces, '@' and ':', which metrics refer to"
             raise wrong_value("extra_labels", name, expected, "extra_labels")
-        if name in _rustrank.measures():
+        if name.partition("(")[0] in [one.partition("(")[0] for one in _rustrank.measures()]:
             raise wrong_value(
                 "extra_labels", name, "another name: this is a metric", "extra_labels"
             )

@@ -16,7 +16,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
-from rustrank.data.dataset_building import ReadOptions, Rows
+from rustrank.data.dataset_building import ReadOptions, Rows, label_columns, named_labels
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError, listed, shown, warn_caller, wrong_kind
 from rustrank.inputs.docs import QID, JudgedDocs
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rustrank.estimators.ranker import Ranker
 
 #: The fields of a validation set.
-_FIELDS = ("X", "y", "qid", "group", "query_weight")
+_FIELDS = ("X", "y", "qid", "group", "query_weight", "extra_labels")
 #: Arguments of `fit` that may name a column of X, besides y.
 _NAMED = ("qid", "sample_weight", "base_score")
 #: The most rows that may be one query without anybody saying so.
@@ -204,6 +204,7 @@ class FitData:
     query_weight: Any = None
     row_weight: Any = None
     base_score: Any = None
+    extra_labels: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         """Refuse weights of the wrong shape or all zero; `Dataset` checks the rest."""
@@ -262,6 +263,9 @@ class FitData:
             query_weight=by_query,
             row_weight=None if weight is None else as_doubles(weight, "sample_weight")[rows],
             base_score=None if base_score is None else as_scores(base_score, "base_score")[rows],
+            extra_labels={
+                name: as_labels(one, name)[rows] for name, one in (self.extra_labels or {}).items()
+            },
         )
 
 
@@ -269,6 +273,7 @@ def training_part(
     X: Any, y: Any, given: Mapping[str, Any], kind: str, *, needs_queries: bool = True
 ) -> FitData:
     """Return the training set from the arguments of `fit`, with the errors that scikit-learn checks."""
+    X, extra = named_labels(X, given.get("extra_labels"))
     X, own = named_columns(X, {"y": y, **{name: given.get(name) for name in _NAMED}})
     y, given = own.pop("y"), {**given, **own}
     table = checked(X)
@@ -285,7 +290,7 @@ def training_part(
     of_table = X if table.labels else table
     table, qid, group = queries_within(of_table, given["qid"], given["group"], without=without)
     weight, base_score = given["sample_weight"], given.get("base_score")
-    return FitData(table, y, qid, group, given["query_weight"], weight, base_score)
+    return FitData(table, y, qid, group, given["query_weight"], weight, base_score, extra)
 
 
 def eval_sets(given: Mapping[str, Any], *, has_queries: bool) -> dict[str, FitData]:
@@ -315,7 +320,8 @@ def eval_sets(given: Mapping[str, Any], *, has_queries: bool) -> dict[str, FitDa
 def columns_by_name(y: Any, given: Mapping[str, Any]) -> dict[str, str]:
     """Return the columns of X that arguments of `fit` named, by argument."""
     named = {"y": y, **{name: given.get(name) for name in _NAMED}}
-    return {argument: name for argument, name in named.items() if isinstance(name, str)}
+    own = {argument: name for argument, name in named.items() if isinstance(name, str)}
+    return own | label_columns(given.get("extra_labels"))
 
 
 def without_fitted(
@@ -358,7 +364,8 @@ def _set(given: Any, qid: Any, group: Any, without: WithoutQueries) -> FitData:
             message = f"eval_{name}: got {shown(value)}, expected none: the set has its own {name}"
             raise ParamError(message, code="eval_set")
         fields[name] = fields.get(name) if value is None else value
-    X, own = named_columns(fields["X"], {"y": fields["y"], "qid": fields["qid"]})
+    X, extra = named_labels(fields["X"], fields.get("extra_labels"))
+    X, own = named_columns(X, {"y": fields["y"], "qid": fields["qid"]})
     queries = own["qid"], fields["group"]
     table, ids, sizes = queries_within(X, *queries, without=without, name="eval_set")
-    return FitData(table, own["y"], ids, sizes, fields.get("query_weight"))
+    return FitData(table, own["y"], ids, sizes, fields.get("query_weight"), extra_labels=extra)

@@ -77,6 +77,7 @@ class TreeRanker(Ranker):
         eval_group: Any = None,
         base: Any = None,
         callbacks: Any = None,
+        extra_labels: Any = None,
     ) -> Self:
         """Learn.
 
@@ -106,6 +107,9 @@ class TreeRanker(Ranker):
             A model of any kind to go on from: its scores are what training starts with.
         callbacks : callable or sequence of callables, optional
             As for `rustrank.train`.
+        extra_labels : mapping, str or sequence of str, optional
+            Further labels for metrics such as ``revenue@10``, as for `rustrank.Dataset`; those of a
+            validation set are an entry of its mapping.
 
         Returns
         -------
@@ -181,9 +185,11 @@ class LambdaMART(TreeRanker):
         The most leaves of a tree.
     learning_rate : float, default 0.1
         What leaf values are multiplied by.
-    metric : str or callable, or a sequence of these, default "ndcg@10"
+    metric : str or callable, a sequence of these, or a mapping, default "ndcg@10"
         What is evaluated on the validation sets; the first one decides when to stop, and is what
-        `score` returns.
+        `score` returns. Of a mapping from metrics to weights the weighted sum is maximised and decides.
+    guard : mapping, optional
+        Metrics that may not fall, and how far they may at most, as for `rustrank.train`.
     early_stopping : int or EarlyStopping, optional
         End training after so many rounds without a new best value on the first validation set.
     validation_fraction : float, default 0.1
@@ -251,7 +257,7 @@ class LambdaMART(TreeRanker):
     """
 
     _objective = "lambdamart"
-    _defaults = tree_options(OF_LOSSES)
+    _defaults = tree_options([*OF_LOSSES, "guard"])
 
     def __init__(self, **options: Unpack[option_types.LambdaOptions]) -> None:
         super().__init__(**options)
@@ -303,6 +309,7 @@ class RankNetMART(TreeRanker):
         eval_group: Any = None,
         base: Any = None,
         callbacks: Any = None,
+        extra_labels: Any = None,
         preferences: Any = None,
     ) -> Self:
         """Learn.
@@ -311,7 +318,7 @@ class RankNetMART(TreeRanker):
         ----------
         X, y, qid, group, sample_weight, query_weight, base_score
             As for `LambdaMART.fit`.
-        eval_set, eval_qid, eval_group, base, callbacks
+        eval_set, eval_qid, eval_group, base, callbacks, extra_labels
             As for `LambdaMART.fit`.
         preferences : array-like of shape (num_pairs, 2 to 4), optional
             What is learned instead of labels, as for `rustrank.train`.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rustrank._rustrank import measures
 from rustrank.errors import DataError, ParamError, UnknownNameError, unfitted
 from rustrank.estimators.fitting import (
     WithoutQueries,
@@ -257,13 +258,17 @@ class Ranker(ABC):
         return scores, np.asarray(query_codes(as_queries(ids, sizes, table.num_rows)[0]))
 
     def _evaluated_by(self) -> dict[str, Any]:
-        """Return the first metric that has a name, and its options, as for `rustrank.evaluate`."""
+        """Return the first metric of ours, and its options, as for `rustrank.evaluate`."""
         given = getattr(self, "metric", "ndcg@10")
         many = [given] if isinstance(given, str) or callable(given) else list(given)
+        names = [name for name in many if isinstance(name, str)]
+        # Those of further labels are not about y.
+        known = tuple(measure.partition("(")[0] for measure in measures())
+        of_y = [name for name in names if name.startswith(known) and ":" not in name]
         # None: labels from 1 are relevant, as for the losses.
         from_ = getattr(self, "relevant_from", None)
         return {
-            "metrics": next((name for name in many if isinstance(name, str)), "ndcg@10"),
+            "metrics": next(iter(of_y), "ndcg@10"),
             "gain": getattr(self, "gain", "exp2"),
             "relevant_from": 1.0 if from_ is None else from_,
             "max_label": getattr(self, "max_label", None),

@@ -82,6 +82,7 @@ class LambdaLoss(PairLoss, total=False):
     query_normaliser: str
     noise_scale: float | None
     noise_copies: int
+    guard: Mapping[str, float] | None
 
 # Options of rankers made of trees.
 class TreeOptions(GrowthOptions, EstimatorOptions, total=False):
@@ -149,7 +150,6 @@ class TrainOptions(GrowthOptions, LambdaLoss, total=False):
     seed: int
     objective: str | Callable[..., Any]
     preferences: Any
-    guard: Mapping[str, float] | None
     valid: Any
     base: Booster | None
     callbacks: Callable[[Round], object] | Sequence[Callable[[Round], object]] | None
