@@ -88,7 +88,7 @@ weight                        Dataset:row_weight fit:sample_weight row_weight   
 sample_weight                 Dataset:row_weight fit:sample_weight row_weight            Dataset:row_weight
 group                         =                 fit:group          =                     Dataset:group
 qid                           =                 fit:qid            =                     =
-label                         Dataset:y         fit:y              y                     =
+label                         y                 fit:y              y                     =
 valid_sets                    valid             fit:eval_set       -                     valid
 eval_set                      valid             fit:eval_set       -                     valid
 params                        '**params'        '**params'         -                     config

@@ -443,7 +443,7 @@ def test_what_is_missing_to_judge_is_named() -> None:
         ((), {}, "docs: got nothing, expected labels, a Dataset"),
         ((FRAME,), {}, "got a table of 8 columns, expected y="),
         (
-            (FRAME,),
+            (Y,),
             {"qid": "query_id"},
             "qid: got 'query_id', the name of a column, expected a table",
         ),
@@ -539,3 +539,19 @@ def test_fitted_rankers_are_bases_of_adaptations() -> None:
     ):
         with pytest.raises(rr.ParamError, match=f"{said}.*its trees, not only its scores"):
             rr.adapt(base, docs, **options)
+
+
+def test_features_that_are_numbered_have_no_names() -> None:
+    plain = rr.datasets.Ranking(X, Y, QID, tuple(f"f{at}" for at in range(6)))
+    booster = rr.train(plain, num_trees=2)
+    assert booster == rr.train((X, Y, QID), num_trees=2)
+    assert booster.predict(columns(WHOLE)).tolist() == booster.predict(X).tolist()
+    named = rr.train((pd.DataFrame(columns(WHOLE)), Y, QID), num_trees=2)
+    assert named.predict(pd.DataFrame(X)).tolist() == booster.predict(X).tolist()
+    with pytest.raises(rr.DataError, match="got 5, expected 6"):
+        named.predict(pd.DataFrame(X[:, :5]))
+
+
+def test_a_text_that_is_neither_column_nor_file_is_said() -> None:
+    with pytest.raises(rr.DataError, match="b: X has no column 'nothing', expected one of 'c0'"):
+        rr.report({"a": "c0", "b": "nothing"}, FRAME, **NAMED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,8 +132,10 @@ class SideBySide(ScoredRows):
 
 
 def _is_path(ranker: Any, columns: Sequence[Any]) -> bool:
-    """Return whether a ranker is the path of a model file: a text may name a column, too."""
-    return isinstance(ranker, os.PathLike) or (isinstance(ranker, str) and ranker not in columns)
+    """Return whether a ranker is the path of a model file: of a table, a text may name a column, too."""
+    if isinstance(ranker, str) and columns:
+        return ranker not in columns and Path(ranker).exists()
+    return isinstance(ranker, (str, os.PathLike))
 
 
 def required_booster(ranker: Any) -> Booster:

@@ -562,6 +562,7 @@ def dataset_of(
     if not has_parts(given) and not is_table(given):
         raise wrong_kind(name, given, f"a Dataset, {EXPECTED}")
     docs = read_docs(given, name, beside, is_further=like is not None)
+    docs.require_queries(name)
     table = docs.table
     if like is not None:
         names = building.raw_names(like)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset
-from rustrank.errors import DataError
-from rustrank.inputs.docs import EXPECTED, Beside, Docs, read_docs
+from rustrank.inputs.docs import Beside, Docs, read_docs
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.tables import columns_of
 from rustrank.inputs.vectors import as_labels, check_length
@@ -203,9 +202,7 @@ def docs_to_rows(
         with np.errstate(over="ignore"):
             X[start : start + len(rows)] = rows
         start += len(rows)
-    if docs.qid is None and docs.group is None:
-        message = f"{name}: got no queries, expected qid= or group=, or {EXPECTED}"
-        raise DataError(message, code="query.none")
+    docs.require_queries(name)
     y = as_labels(docs.y)
     check_length(f"y of {name}", len(y), len(X), "rows")
     queries, ids = as_queries(docs.qid, docs.group, len(X))

@@ -27,6 +27,8 @@ from rustrank.inputs.tables import (
 from rustrank.inputs.vectors import as_labels, library
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from rustrank.data.dataset import Dataset
@@ -67,6 +69,12 @@ class Docs:
     group: Any
     #: Other columns that arguments named.
     columns: Mapping[str, Any]
+
+    def require_queries(self, name: str) -> None:
+        """Raise `DataError` if there are no queries."""
+        if self.qid is None and self.group is None:
+            message = f"{name}: got no queries, expected qid= or group=, or {EXPECTED}"
+            raise DataError(message, code="query.none")
 
 
 def is_dataset(value: Any) -> TypeGuard[Dataset]:
@@ -119,7 +127,7 @@ def read_docs(
     table, named = named_columns(whole, named, "X" if name == "X" else f"the table of {name}")
     if names:
         X = select_columns(X, [label for label in labels_of(X) if label not in names])
-    if _is_ranking(given) and given.feature_names:
+    if _is_ranking(given) and not _are_numbered(given.feature_names):
         table = Array(given.X, given.feature_names)
     y, qid = named.pop("y"), named.pop("qid")
     return Docs(table, X, y, qid, fields.get("group"), named)
@@ -166,6 +174,11 @@ def _given_once(fields: Mapping[str, Any], beside: Beside, name: str) -> dict[st
 
 def _is_ranking(value: Any) -> bool:
     return library(value) == "rustrank" and hasattr(value, "feature_names") and hasattr(value, "y")
+
+
+def _are_numbered(names: Sequence[str]) -> bool:
+    """Whether names are what features without names are called."""
+    return all(name == f"f{at}" for at, name in enumerate(names))
 
 
 def _is_stream(value: Any) -> bool:
@@ -241,11 +254,11 @@ def _of_dataset(dataset: Dataset, given: Mapping[str, Any], X: Any) -> JudgedDoc
 
 def _refuse_names(given: Mapping[str, Any], docs: Any) -> None:
     """Raise an error if there is no table that names of columns could be of."""
-    for name, value in given.items():
-        if isinstance(value, str):
-            message = f"{name}: got {value!r}, the name of a column, expected a table, too: X="
-            raise DataError(message, code=name)
     width = len(labels_of(docs))
     if width > 1:
         message = f"docs: got a table of {width} columns, expected y=, the name of its labels, too"
         raise ParamKindError(message, code="docs")
+    for name, value in given.items():
+        if isinstance(value, str):
+            message = f"{name}: got {value!r}, the name of a column, expected a table, too: X="
+            raise DataError(message, code=name)

@@ -369,6 +369,10 @@ def columns_of(
         return table
     places = {name: at for at, name in enumerate(mine)}
     absent = [name for name in wanted if name not in places]
+    if absent and table.labels == list(range(len(mine))):
+        # Columns that are numbered by their places have no names.
+        check_same_features((len(mine), None), (count, None), what, other)
+        return table
     if absent:
         missing = "a feature" if len(absent) == 1 else f"{len(absent)} features"
         message = (

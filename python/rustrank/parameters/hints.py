@@ -188,6 +188,8 @@ def _meant(name: str, known: Sequence[str]) -> str:
     is_estimator = "random_state" in known
     if is_estimator and name in _OF_FIT:
         return f"it is an argument of fit: {_OF_FIT[name]}"
+    if OF_DATASET.get(name) in known:
+        return f"here it is called {OF_DATASET[name]}"
     if name in OF_DATASET:
         return f"it is an option of rr.Dataset: {OF_DATASET[name]}"
     if name in _INSTEAD:

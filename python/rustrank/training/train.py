@@ -339,7 +339,7 @@ def train(
     """
     if more or (isinstance(dataset, Mapping) and y is None and not has_parts(dataset)):
         _refuse_call_of_others(dataset, more)
-    refuse_unknown(options, TRAININGS["train"])
+    refuse_unknown(options, [*TRAININGS["train"], *Beside._fields])
     every = train_options(options)
     is_launched = launched_world_size() and not isinstance(dataset, Dataset)
     if every["workers"] is not None or is_launched:
@@ -398,7 +398,8 @@ def _refuse_call_of_others(dataset: Any, more: tuple[Any, ...]) -> None:
         )
     else:
         message = (
-            f"train: got {1 + len(more)} arguments without a name, expected the data set alone"
+            f"train: got {1 + len(more)} arguments without a name, expected the data set alone; "
+            "columns of labels and queries are y= and qid="
         )
     raise ParamKindError(message, code="dataset")
 
