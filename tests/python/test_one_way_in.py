@@ -555,3 +555,20 @@ def test_features_that_are_numbered_have_no_names() -> None:
 def test_a_text_that_is_neither_column_nor_file_is_said() -> None:
     with pytest.raises(rr.DataError, match="b: X has no column 'nothing', expected one of 'c0'"):
         rr.report({"a": "c0", "b": "nothing"}, FRAME, **NAMED)
+
+
+def test_boosters_within_ensembles_are_given_their_own_columns() -> None:
+    fixed = rr.train(FRAME, **NAMED, num_trees=4)
+    moved = further("pandas", WHOLE).drop(columns="url")
+    members = {"fixed": fixed, "trees": small()}
+    found = rr.ensemble(members, moved, **NAMED, folds=2, valid=FURTHER)
+    expected = rr.evaluate(fixed, X[LAST], y=Y[LAST], qid=QID[LAST])["ndcg@10"]
+    assert found.members["fixed"].valid["ndcg@10"] == expected
+    table = moved[NAMES[::-1]]
+    copied, scored = (
+        rr.distill(teacher, table, qid=IDS, ranker=small()) for teacher in (fixed, fixed.predict(X))
+    )
+    assert copied.fidelity == scored.fidelity
+    other = rr.train((moved[NAMES[::-1]], Y, QID), num_trees=4)
+    with pytest.raises(rr.DataError, match="feature 0 of base 'b' has another name: got 'c5'"):
+        rr.adapt({"a": fixed, "b": other}, moved, **NAMED)

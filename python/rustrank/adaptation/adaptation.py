@@ -23,6 +23,7 @@ from rustrank.formatting import Table, TableResult, interval, number, percent
 from rustrank.inputs.docs import Beside
 from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
 from rustrank.inputs.scalars import choice, flag, real, text, threads, whole
+from rustrank.inputs.tables import check_same_names
 from rustrank.metrics.comparison import MetricComparison, compare_values, difference_cells
 from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, mean_of, plain_value
 from rustrank.model.conversion import as_booster
@@ -336,6 +337,9 @@ def _bases(given: Any) -> dict[str, Booster]:
     if len(widths) > 1:
         message = f"bases have different numbers of features: {sorted(widths)}"
         raise DataError(message, code="features")
+    first = next(iter(bases.values()))
+    for name, one in bases.items():
+        check_same_names(one._names, first._names, f" of base {name!r}")
     for name in bases:
         if name in RECIPES or name == "grown":
             message = f"base: {name!r} is the name of a recipe, call it otherwise"

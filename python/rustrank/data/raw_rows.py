@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import raw_names
 from rustrank.inputs.docs import Beside, Docs, read_docs
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.tables import columns_of
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from rustrank.model.booster import Booster
 
 #: Odd numbers that spread bits: products with them, summed without carry, are hashes.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -84,6 +87,11 @@ class RawRows:
     def table(self) -> Any:
         """Return the features: a mapping from names to columns where they have names."""
         return self.X if self.names is None else dict(zip(self.names, self.X.T, strict=True))
+
+    def features_for(self, model: Booster) -> Any:
+        """Return the features for a model, by name where the model has other names, or another order."""
+        theirs = raw_names(model)
+        return self.X if None in (theirs, self.names) or theirs == self.names else self.table()
 
     def has_pairs(self) -> NDArray[np.bool_]:
         """Return for each query whether it has two different labels."""

@@ -280,7 +280,7 @@ class MemberFitting:
 
 def score(booster: Booster, docs: RawRows, num_threads: int | None) -> Scores:
     """Return a booster's scores of documents."""
-    return booster.predict(docs.X, qid=docs.query, num_threads=num_threads)
+    return booster.predict(docs.features_for(booster), qid=docs.query, num_threads=num_threads)
 
 
 def _stops_early(ranker: Any) -> bool:
