@@ -20,7 +20,7 @@ from rustrank.adaptation._recipes import (
 from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
 from rustrank.formatting import Table, TableResult, interval, number, percent
-from rustrank.inputs.docs import Beside
+from rustrank.inputs.docs import DocArguments
 from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
 from rustrank.inputs.scalars import choice, flag, real, text, threads, whole
 from rustrank.inputs.tables import check_same_names
@@ -465,12 +465,12 @@ class AdaptationData:
         Without a held-out set, ``folds`` is the number of folds.
         """
         docs: dict[str, RawRows] = {}
-        beside = Beside(*(given[name] for name in ("y", "qid", "group")))
+        arguments = DocArguments(*(given[name] for name in ("y", "qid", "group")))
         like = base.num_features, base._names, "the base"
         for name in _SETS:
             if given[name] is not None:
                 further = name != "target"
-                docs[name] = as_raw_rows(given[name], name, beside, like, is_further=further)
+                docs[name] = as_raw_rows(given[name], name, arguments, like, is_further=further)
                 _check_labels(docs[name], name)
                 if like[1] is None:
                     like = docs[name].features("the target")

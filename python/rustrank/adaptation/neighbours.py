@@ -14,7 +14,7 @@ import numpy as np
 
 from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.errors import DataError, ParamError, RustrankError
-from rustrank.inputs.docs import Beside
+from rustrank.inputs.docs import DocArguments
 from rustrank.inputs.scalars import flag, real, threads, whole
 
 if TYPE_CHECKING:
@@ -108,10 +108,10 @@ def expand(
     >>> len(more.rows) < len(markets.background.y)
     True
     """
-    beside = Beside(y, qid)
-    here = as_raw_rows(target, "target", beside)
+    arguments = DocArguments(y, qid)
+    here = as_raw_rows(target, "target", arguments)
     there = as_raw_rows(
-        background, "background", beside, here.features("the target"), is_further=True
+        background, "background", arguments, here.features("the target"), is_further=True
     )
     share = real("queries", queries)
     if not 0 < share <= 1:

@@ -11,7 +11,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.scored_rows import ScoredRows
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, wrong_kind, wrong_value
-from rustrank.inputs.docs import Beside, has_parts, is_dataset, is_table, judged_docs
+from rustrank.inputs.docs import DocArguments, has_parts, is_dataset, is_table, judged_docs
 from rustrank.inputs.rankers import is_ranker, scores_of
 from rustrank.inputs.scalars import flag, named, real, text, whole
 from rustrank.inputs.vectors import first_true
@@ -110,8 +110,8 @@ def held_out(
     """Read a held-out set: documents, or the arguments of `fit` in a mapping; names of columns hold for it."""
     if valid is None:
         return None
-    beside = Beside(*(given[name] for name in Beside._fields)).names()
-    has_arguments = isinstance(valid, Mapping) and beside.y not in valid
+    arguments = DocArguments(*(given[name] for name in DocArguments._fields)).names()
+    has_arguments = isinstance(valid, Mapping) and arguments.y not in valid
     if not has_arguments and not (is_dataset(valid) or has_parts(valid) or is_table(valid)):
         raise wrong_kind("valid", valid, "a Dataset, documents, or a mapping of fit's arguments")
     own = dict(valid) if has_arguments else {"docs": valid}
@@ -127,8 +127,8 @@ def held_out(
         theirs = rankers
     docs = own.get("docs")
     if own.get("X") is not None or (is_table(docs) and not has_parts(docs)):
-        qid = None if own.get("group") is not None else beside.qid
-        own = {"y": beside.y, "qid": qid, **own}
+        qid = None if own.get("group") is not None else arguments.qid
+        own = {"y": arguments.y, "qid": qid, **own}
     return scored_rows(in_order(theirs, list(fitted), "valid"), own, options)
 
 

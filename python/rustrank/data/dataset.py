@@ -15,7 +15,7 @@ from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, size
 from rustrank.inputs.categories import encoded, numbered
-from rustrank.inputs.docs import EXPECTED, Beside, has_parts, is_dataset, is_table, read_docs
+from rustrank.inputs.docs import EXPECTED, DocArguments, has_parts, is_dataset, is_table, read_docs
 from rustrank.inputs.keywords import OF_DATASET, refuses_unknown
 from rustrank.inputs.queries import numbers_if_all, query_ids_in_errors
 from rustrank.inputs.scalars import as_augment, whole
@@ -548,11 +548,11 @@ def as_dataset(value: Any, name: str) -> Dataset:
 
 
 def dataset_of(
-    given: Any, name: str, beside: Beside, like: Dataset | None = None, **options: Any
+    given: Any, name: str, arguments: DocArguments, like: Dataset | None = None, **options: Any
 ) -> Dataset:
     """Return a data set as it is, or make one of documents, as a further set if it is ``like`` another."""
     if is_dataset(given):
-        for part, value in beside._asdict().items():
+        for part, value in arguments._asdict().items():
             if value is not None and like is None:
                 message = (
                     f"{part}: got it beside a Dataset, expected none: the data set has its own"
@@ -561,7 +561,7 @@ def dataset_of(
         return given
     if not has_parts(given) and not is_table(given):
         raise wrong_kind(name, given, f"a Dataset, {EXPECTED}")
-    docs = read_docs(given, name, beside, is_further=like is not None)
+    docs = read_docs(given, name, arguments, is_further=like is not None)
     docs.require_queries(name)
     table = docs.table
     if like is not None:

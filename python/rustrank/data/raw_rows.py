@@ -10,7 +10,7 @@ import numpy as np
 
 from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import raw_names
-from rustrank.inputs.docs import Beside, Docs, read_docs
+from rustrank.inputs.docs import DocArguments, Docs, read_docs
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.tables import columns_of
 from rustrank.inputs.vectors import as_labels, check_length
@@ -182,7 +182,7 @@ def spread_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def as_raw_rows(
     given: Any,
     name: str,
-    beside: Beside | None = None,
+    arguments: DocArguments | None = None,
     like: tuple[int, Sequence[str] | None, str] | None = None,
     *,
     is_further: bool = False,
@@ -194,7 +194,7 @@ def as_raw_rows(
     """
     if isinstance(given, RawRows):
         return given
-    return docs_to_rows(read_docs(given, name, beside, is_further=is_further), name, like)
+    return docs_to_rows(read_docs(given, name, arguments, is_further=is_further), name, like)
 
 
 def docs_to_rows(

@@ -21,7 +21,7 @@ from rustrank.ensembles._weighting import (
     spread_of,
 )
 from rustrank.errors import DataError, ParamError, wrong_kind
-from rustrank.inputs.docs import Beside
+from rustrank.inputs.docs import DocArguments
 from rustrank.inputs.scalars import choice, share, text, threads, whole
 from rustrank.metrics.comparison import MetricComparison, compare_values
 from rustrank.metrics.evaluation import (
@@ -84,8 +84,8 @@ class DataSplit:
     def __init__(self, given: Mapping[str, Any]) -> None:
         """Check the data sets, and split off those that are given as shares."""
         seed = whole("seed", given["seed"], 0, 2**31)
-        beside = Beside(*(given[name] for name in ("y", "qid", "group")))
-        self.whole = as_raw_rows(given["docs"], "docs", beside)
+        arguments = DocArguments(*(given[name] for name in ("y", "qid", "group")))
+        self.whole = as_raw_rows(given["docs"], "docs", arguments)
         like = self.whole.features("docs")
         shares, others = {}, {}
         for name in ("held_out", "valid"):
@@ -93,7 +93,7 @@ class DataSplit:
             if isinstance(one, (int, float)) and not isinstance(one, bool):
                 shares[name] = share(name, one, "docs, or a share between 0 and 1")
             elif name == "valid" or not isinstance(one, str) or one != "folds":
-                others[name] = as_raw_rows(one, name, beside, like, is_further=True)
+                others[name] = as_raw_rows(one, name, arguments, like, is_further=True)
         taken = sum(shares.values())
         if taken >= 1:
             message = f"held_out and valid take {taken:g} of the docs, expected less"

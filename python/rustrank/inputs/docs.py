@@ -44,17 +44,17 @@ EXPECTED = (
 )
 
 
-class Beside(NamedTuple):
-    """The arguments of a function that stand beside its documents: columns, or names of columns."""
+class DocArguments(NamedTuple):
+    """The arguments of a function that say what the labels and queries of a table are: columns, or their names."""
 
     y: Any = None
     qid: Any = None
     group: Any = None
 
-    def names(self) -> Beside:
+    def names(self) -> DocArguments:
         """Return the names of columns alone, which hold for further tables, too."""
         y, qid = (one if isinstance(one, str) else None for one in (self.y, self.qid))
-        return Beside(y, qid)
+        return DocArguments(y, qid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +105,18 @@ def has_parts(value: Any) -> bool:
 def read_docs(
     given: Any,
     name: str,
-    beside: Beside | None = None,
+    arguments: DocArguments | None = None,
     *,
     is_further: bool = False,
     columns: Mapping[str, Any] | None = None,
 ) -> Docs:
-    """Read documents that an argument of this name gives, with the arguments beside it.
+    """Read documents that an argument of this name gives, with the arguments for its labels and queries.
 
     For further sets of the same function, the names of columns hold where a set has no parts of its own.
     ``columns`` are other arguments of which some may name a column. A column ``qid`` holds the queries
     where nothing else does.
     """
-    fields = _fields(given, name, beside or Beside(), is_further)
+    fields = _fields(given, name, arguments or DocArguments(), is_further)
     X = from_stream(fields["X"]) if _is_stream(fields["X"]) else fields["X"]
     if fields.get("qid") is None and fields.get("group") is None and QID in labels_of(X):
         fields["qid"] = QID
@@ -133,7 +133,7 @@ def read_docs(
     return Docs(table, X, y, qid, fields.get("group"), named)
 
 
-def _fields(given: Any, name: str, beside: Beside, is_further: bool) -> dict[str, Any]:
+def _fields(given: Any, name: str, arguments: DocArguments, is_further: bool) -> dict[str, Any]:
     """Return the parts of documents, of which none may be given twice."""
     if is_dataset(given):
         message = (
@@ -143,7 +143,7 @@ def _fields(given: Any, name: str, beside: Beside, is_further: bool) -> dict[str
         raise ParamKindError(message, code=name)
     if _is_ranking(given):
         given = tuple(given)
-    is_listed = isinstance(given, list) and len(given) == 3 and beside.y is None
+    is_listed = isinstance(given, list) and len(given) == 3 and arguments.y is None
     if has_parts(given) or is_listed:
         fields = fields_of(name, given, _PARTS, (2, 3), EXPECTED)
     elif is_table(given):
@@ -152,10 +152,10 @@ def _fields(given: Any, name: str, beside: Beside, is_further: bool) -> dict[str
         raise wrong_kind(name, given, EXPECTED)
     if is_further:
         of_set = ("y",) if fields.get("group") is not None else ("y", "qid")
-        own = beside.names()._asdict()
+        own = arguments.names()._asdict()
         fields |= {part: own[part] for part in of_set if fields.get(part) is None}
     else:
-        fields |= _given_once(fields, beside, name)
+        fields |= _given_once(fields, arguments, name)
     if fields.get("y") is None:
         kind = type(given).__name__
         message = f"{name}: got a {kind} without labels, expected y=, or {EXPECTED}"
@@ -163,8 +163,8 @@ def _fields(given: Any, name: str, beside: Beside, is_further: bool) -> dict[str
     return fields
 
 
-def _given_once(fields: Mapping[str, Any], beside: Beside, name: str) -> dict[str, Any]:
-    given = {part: value for part, value in beside._asdict().items() if value is not None}
+def _given_once(fields: Mapping[str, Any], arguments: DocArguments, name: str) -> dict[str, Any]:
+    given = {part: value for part, value in arguments._asdict().items() if value is not None}
     for part in given:
         if fields.get(part) is not None:
             message = f"{part}: got it twice, in {name} and as {part}=, expected it once"
@@ -207,9 +207,9 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
     ``given`` has the arguments ``y``, ``X``, ``qid``, ``group``, ``query_weight`` and perhaps ``segments``.
     """
     X, weight, segments = (given.get(name) for name in ("X", "query_weight", "segments"))
-    beside = Beside(*(given.get(name) for name in Beside._fields))
+    arguments = DocArguments(*(given.get(name) for name in DocArguments._fields))
     if docs is None:
-        docs, beside = beside.y, beside._replace(y=None)
+        docs, arguments = arguments.y, arguments._replace(y=None)
     if docs is None:
         message = f"docs: got nothing, expected labels, a Dataset, {EXPECTED}"
         raise ParamKindError(message, code="docs")
@@ -217,20 +217,20 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
         found = _of_dataset(docs, given, X)
         return replace(found, segments=segments)
     name = "docs"
-    if has_parts(docs) or beside.y is not None:
+    if has_parts(docs) or arguments.y is not None:
         if X is not None:
             raise ParamError("X: got it twice, in docs and as X=, expected it once", code="X")
         X = docs
     else:
-        beside, name = beside._replace(y=docs), "X"
+        arguments, name = arguments._replace(y=docs), "X"
     if X is not None and (has_parts(X) or is_table(X)):
-        read = read_docs(X, name, beside, columns={"segments": segments})
-        X, beside = read.X, Beside(read.y, read.qid, read.group)
+        read = read_docs(X, name, arguments, columns={"segments": segments})
+        X, arguments = read.X, DocArguments(read.y, read.qid, read.group)
         segments = read.columns["segments"]
     else:
-        _refuse_names({**beside._asdict(), "segments": segments}, docs)
-    labels = as_labels(beside.y)
-    queries, ids = queries_of(beside.qid, beside.group, len(labels))
+        _refuse_names({**arguments._asdict(), "segments": segments}, docs)
+    labels = as_labels(arguments.y)
+    queries, ids = queries_of(arguments.qid, arguments.group, len(labels))
     return JudgedDocs(labels, queries, ids, as_query_weight(weight, ids), X, segments)
 
 

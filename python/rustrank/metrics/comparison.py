@@ -322,8 +322,8 @@ def compare(
     judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
     drawing = Drawing(resamples, seed, num_threads, level)
     called = _two(names)
-    beside = {"y": y, "X": X, "qid": qid, "group": group}
-    judged = judged_docs(docs, {**beside, "query_weight": query_weight, "segments": segments})
+    arguments = {"y": y, "X": X, "qid": qid, "group": group}
+    judged = judged_docs(docs, {**arguments, "query_weight": query_weight, "segments": segments})
     queries = judged.queries, judged.query_ids
     parts = as_segments(judged.segments, *queries)
     first, second = (

@@ -398,8 +398,8 @@ def evaluate(
     1
     """
     judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
-    beside = {"y": y, "X": X, "qid": qid, "group": group}
-    judged = judged_docs(docs, {**beside, "query_weight": query_weight, "segments": segments})
+    arguments = {"y": y, "X": X, "qid": qid, "group": group}
+    judged = judged_docs(docs, {**arguments, "query_weight": query_weight, "segments": segments})
     queries = judged.queries, judged.query_ids
     parts = as_segments(judged.segments, *queries)
     found = scores_of(scores, judged, "scores", judging.num_threads)

@@ -12,7 +12,7 @@ from rustrank._rustrank import __version__
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError
 from rustrank.estimators.ranker import fitted_again, option_record
-from rustrank.inputs.docs import Beside
+from rustrank.inputs.docs import DocArguments
 from rustrank.inputs.scalars import text, whole
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value
 from rustrank.selection.folds import QueryFolds
@@ -96,11 +96,11 @@ class TrialEvaluator:
     def __init__(self, options: Mapping[str, Any], num_threads: int) -> None:
         """Check the data and the metric; the threads are those of each fit."""
         self.options, self.ranker, valid = options, options["ranker"], options["valid"]
-        beside = Beside(*(options[name] for name in ("y", "qid", "group")))
-        self.docs = as_raw_rows(options["docs"], "docs", beside)
+        arguments = DocArguments(*(options[name] for name in ("y", "qid", "group")))
+        self.docs = as_raw_rows(options["docs"], "docs", arguments)
         like = self.docs.features("docs")
         self.valid = (
-            None if valid is None else as_raw_rows(valid, "valid", beside, like, is_further=True)
+            None if valid is None else as_raw_rows(valid, "valid", arguments, like, is_further=True)
         )
         own = self.ranker._evaluated_by()
         top = own["max_label"] if options["max_label"] is None else options["max_label"]

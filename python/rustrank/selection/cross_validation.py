@@ -21,7 +21,7 @@ from rustrank.errors import (
 )
 from rustrank.estimators.ranker import Ranker
 from rustrank.formatting import ResultMapping, Table, interval, number
-from rustrank.inputs.docs import Beside, read_docs, unjudged_docs
+from rustrank.inputs.docs import DocArguments, read_docs, unjudged_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.queries import as_query_weight
 from rustrank.inputs.rankers import scores_of, table_for
@@ -169,7 +169,7 @@ def cross_validate(
     True
     """
     named = _named(rankers)
-    read = read_docs(X, "X", Beside(y, qid, group), columns={"sample_weight": sample_weight})
+    read = read_docs(X, "X", DocArguments(y, qid, group), columns={"sample_weight": sample_weight})
     docs, weight = docs_to_rows(read, "X"), read.columns["sample_weight"]
     by_row = None if weight is None else as_doubles(weight, "sample_weight")
     by_query = as_query_weight(query_weight, docs.query_ids)

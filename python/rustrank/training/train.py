@@ -13,7 +13,7 @@ from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset, dataset_of
 from rustrank.distributed.mpi import launched_world_size
 from rustrank.errors import ParamError, ParamKindError, warn_caller
-from rustrank.inputs.docs import Beside, has_parts, is_dataset
+from rustrank.inputs.docs import DocArguments, has_parts, is_dataset
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.plan import EarlyStopping, Plan, train_options
 from rustrank.parameters.schema import TRAININGS, signature_of
@@ -339,14 +339,14 @@ def train(
     """
     if more or (isinstance(dataset, Mapping) and y is None and not has_parts(dataset)):
         _refuse_call_of_others(dataset, more)
-    refuse_unknown(options, [*TRAININGS["train"], *Beside._fields])
+    refuse_unknown(options, [*TRAININGS["train"], *DocArguments._fields])
     every = train_options(options)
     is_launched = launched_world_size() and not isinstance(dataset, Dataset)
     if every["workers"] is not None or is_launched:
         from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
 
         return train_on_workers({"dataset": dataset, **every}, trained)
-    data, every = _data_sets(dataset, Beside(y, qid, group), every)
+    data, every = _data_sets(dataset, DocArguments(y, qid, group), every)
     try:
         with errors_in_order_of_rows(data, every):
             return trained(data, every)
@@ -364,19 +364,19 @@ def train(
 
 
 def _data_sets(
-    dataset: Any, beside: Beside, options: dict[str, Any]
+    dataset: Any, arguments: DocArguments, options: dict[str, Any]
 ) -> tuple[Dataset, dict[str, Any]]:
     """Return the training set, and the options with validation sets, made of documents where they are none."""
     reading = {"num_threads": options["num_threads"]}
     base = {} if is_dataset(dataset) else {"base": options["base"]}
-    data = dataset_of(dataset, "dataset", beside, **reading, **base)
+    data = dataset_of(dataset, "dataset", arguments, **reading, **base)
 
     def of_set(name: str, one: Any) -> Dataset:
-        return dataset_of(one, name, beside, like=data, **reading)
+        return dataset_of(one, name, arguments, like=data, **reading)
 
     valid = options["valid"]
     # A mapping has sets by their names, unless it is one set: its parts, or its columns.
-    is_one = has_parts(valid) or (isinstance(valid, Mapping) and beside.names().y in valid)
+    is_one = has_parts(valid) or (isinstance(valid, Mapping) and arguments.names().y in valid)
     if valid is None:
         made: Any = None
     elif is_one or not isinstance(valid, (Mapping, list, tuple)):
@@ -409,7 +409,7 @@ _DECLARED = inspect.signature(train)
 _OPTIONS = signature_of({name: one.default for name, one in TRAININGS["train"].items()}).parameters
 train.__signature__ = _DECLARED.replace(  # type: ignore[attr-defined]
     parameters=[
-        *(_DECLARED.parameters[name] for name in ("dataset", *Beside._fields)),
+        *(_DECLARED.parameters[name] for name in ("dataset", *DocArguments._fields)),
         *_OPTIONS.values(),
     ]
 )
