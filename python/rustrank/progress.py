@@ -105,14 +105,17 @@ class _Lines:
                 return
             self.last = now
             left = (now - self.start) / self.count * (self.total - self.count)
-            parts = [name, f"about {_duration(left)} left" if left >= _SECONDS else ""]
+            parts = [name, time_left(left)]
             suffix = f": {', '.join(filter(None, parts))}" if any(parts) else ""
             sys.stderr.write(f"{self.what} {self.count} of {self.total}{suffix}\n")
             sys.stderr.flush()
 
 
-def _duration(seconds: float) -> str:
-    """Return a time in its largest unit: ``40 s``, ``12 min`` or ``3.5 h``."""
+def time_left(seconds: float) -> str:
+    """Return ``about 40 s left``, with minutes or hours for longer times, or no text below a second."""
+    if seconds < _SECONDS:
+        return ""
     if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        return f"about {seconds:.0f} s left"
+    larger = f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return f"about {larger} left"

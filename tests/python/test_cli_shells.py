@@ -233,7 +233,7 @@ def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere(folder: Path) -> No
 
     line = "rustrank train train.txt web-2.rrk --num-trees 3"
     elsewhere = shell(folder, line)
-    assert elsewhere.stderr.startswith("round 1, ")
+    assert elsewhere.stderr.startswith("round 1\n")
     assert elsewhere.stderr.count("\n") == 2
     assert "\r" not in elsewhere.stderr
     assert shell(folder, f"{line} --no-progress").stderr == ""

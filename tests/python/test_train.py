@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import rustrank as rr
+from rustrank.training.rounds import progress_display
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -565,12 +566,26 @@ def test_progress_is_lines_where_no_terminal_is(
     assert lines[0].startswith("round 1, valid ndcg@10 0.")
     assert lines[-1].startswith(f"round {ROUNDS}, ")
     assert "best at " in lines[-1]
-    assert lines[-1].endswith("0 s left")
+    assert " left" not in lines[-1]
     best = booster.history["valid"]["ndcg@10"].max()
     where = f"stopped after round {ROUNDS}, best round {booster.best_round}"
     assert end == f"{where}: valid ndcg@10 {best:.5f}"
     _trained(train)
     assert capsys.readouterr().err == ""
+
+
+def test_progress_lines_have_the_time_left_while_there_is_some(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing: Any = None
+    at = iter([0.0, 100.0, 120.0, 200.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(at))
+    with progress_display(True, 3, 0, "tree") as show:
+        for number in (1, 2, 3):
+            show(rr.Round(number, {}, False, 2, _trainer=nothing, _names=None))
+    monkeypatch.undo()
+    lines = ["round 1, about 3 min left", "round 2, about 60 s left", "round 3"]
+    assert capsys.readouterr().err.splitlines() == lines
 
 
 _INTERRUPTED = """

@@ -16,7 +16,7 @@ import numpy as np
 
 from rustrank.errors import wrong_kind, wrong_value
 from rustrank.model.booster import Booster
-from rustrank.progress import shows_bars
+from rustrank.progress import shows_bars, time_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -266,5 +266,5 @@ class _Lines(_MetricsText):
             return
         self.last = now
         left = (now - self.begun) / (self.count - self.done) * (self.num_trees - self.count)
-        parts: Sequence[str] = [f"{self.what} {latest.number}", metrics, f"{left:.0f} s left"]
+        parts: Sequence[str] = [f"{self.what} {latest.number}", metrics, time_left(left)]
         print(", ".join(part for part in parts if part), file=self.stream, flush=True)
