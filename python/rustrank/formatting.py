@@ -38,12 +38,31 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1
     """Return a table as HTML for notebooks, in the colours of the page."""
     parts = []
     for tag, row in [("th", head), *(("td", row) for row in rows)]:
+        # Intervals and other figures stay on one line; heads and descriptions may be wrapped.
+        figure = "right" if tag == "th" else "right;white-space:nowrap"
         cells = [
-            f'<{tag} style="{_CELL}{"left" if at < left else "right"}">{html.escape(cell)}</{tag}>'
+            f'<{tag} style="{_CELL}{"left" if at < left else figure}">{html.escape(cell)}</{tag}>'
             for at, cell in enumerate(row)
         ]
         parts.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead>{parts[0]}</thead><tbody>{''.join(parts[1:])}</tbody></table>"
+
+
+def html_facts(title: str, facts: Sequence[tuple[str, str]]) -> str:
+    """Return facts by name as HTML for notebooks, under a title; long ones are wrapped."""
+    rows = [
+        f'<tr><th scope="row" style="{_CELL}left">{html.escape(name)}</th>'
+        f'<td style="{_CELL}left;max-width:40em;white-space:normal">{html.escape(value)}</td></tr>'
+        for name, value in facts
+    ]
+    caption = f'<div style="font-weight:bold;padding:0.15em 0.8em">{html.escape(title)}</div>'
+    return f"{caption}<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+def some(texts: Sequence[str], most: int = 5) -> str:
+    """Return the first of some texts, and how many more there are."""
+    more = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def number(value: float, sign: str = "") -> str:

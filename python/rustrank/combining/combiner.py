@@ -13,7 +13,7 @@ from rustrank import _rustrank
 from rustrank.combining import _fit_input as fit_input
 from rustrank.errors import RustrankError
 from rustrank.estimators.raw_rankers import LambdaRank
-from rustrank.formatting import Table, TableResult, interval, number
+from rustrank.formatting import Table, TableResult, html_facts, interval, number
 from rustrank.inputs.docs import unjudged_docs
 from rustrank.inputs.keywords import OF_MODEL, OF_ONE_METRIC, no_attribute, refuses_unknown
 from rustrank.inputs.rankers import scores_of
@@ -392,7 +392,9 @@ class Combiner(TableResult):
         return super().__repr__()
 
     def _repr_html_(self) -> str:
-        return super()._repr_html_() if self._rankers else repr(self)
+        if not self._rankers:
+            return html_facts("Combiner, not fitted", [("metric", self._options.judging.metric)])
+        return super()._repr_html_()
 
 
 def combiner_for(judging: Judging, **options: Any) -> Combiner:

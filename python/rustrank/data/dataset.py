@@ -13,7 +13,7 @@ from rustrank import _rustrank
 from rustrank.data import dataset_building as building
 from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
-from rustrank.formatting import count, size
+from rustrank.formatting import count, html_facts, size, some
 from rustrank.inputs.categories import encoded, numbered
 from rustrank.inputs.docs import EXPECTED, DocArguments, has_parts, is_dataset, is_table, read_docs
 from rustrank.inputs.keywords import OF_DATASET, refuses_unknown
@@ -524,6 +524,27 @@ class Dataset:
             f"<Dataset: {count(self.num_docs, 'doc')}, {count(self.num_queries, 'query', 'queries')}, "
             f"{count(self.num_features, 'feature')}, {size(self.memory)}>"
         )
+
+    def _repr_html_(self) -> str:
+        sizes, names = self.query_sizes, self.feature_names
+        labels, docs = np.unique(self.labels, return_counts=True)
+        shares = [
+            f"{label:g}: {share:.1%}"
+            for label, share in zip(labels.tolist(), (docs / docs.sum()).tolist(), strict=True)
+        ]
+        facts = [
+            ("docs", f"{self.num_docs:,}"),
+            (
+                "queries",
+                f"{self.num_queries:,}, of {sizes.min():,} to {count(int(sizes.max()), 'doc')}",
+            ),
+            ("features", f"{self.num_features:,}: {some(names)}"),
+            ("categorical", some([names[at] for at in self.categorical])),
+            ("not used: one value", some([names[at] for at in self.unused_features])),
+            ("labels", some(shares, 6)),
+            ("memory", size(self.memory)),
+        ]
+        return html_facts("Dataset", [fact for fact in facts if fact[1]])
 
     def __copy__(self) -> Dataset:
         """Return the dataset itself: nothing can change it."""

@@ -25,6 +25,7 @@ from rustrank.estimators.fitting import (
     weight_of_queries,
     without_fitted,
 )
+from rustrank.formatting import html_facts
 from rustrank.inputs.keywords import OF_PREDICT, no_attribute, refuses_unknown
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.scalars import seed_of, threads, whole
@@ -354,6 +355,16 @@ class Ranker(ABC):
         """Show the options that were given."""
         shown = [f"{name}={value!r}" for name, value in self._given().items()]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        # Not the diagram of scikit-learn, which is optional and knows nothing of the model. A Pipeline
+        # that contains the ranker is still drawn by scikit-learn, from ``__repr__``.
+        options = ", ".join(f"{name}={value!r}" for name, value in self._given().items())
+        name, fitted = type(self).__name__, self._booster
+        facts = [("given", options or "no options: all are the defaults")]
+        if fitted is None:
+            return html_facts(f"{name}, not fitted", facts)
+        return html_facts(f"{name}, fitted", [*facts, *fitted._facts()])
 
 
 class _Default:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset_building import numbered_names
-from rustrank.formatting import count
+from rustrank.formatting import count, some
 from rustrank.inputs.scalars import whole
 from rustrank.plotting.tree_layout import Picture, tree_picture
 
@@ -105,6 +105,36 @@ class DescribedModel:
         sums = np.zeros(self.num_features)
         np.add.at(sums, features, weights)
         return sums
+
+    def _kind(self) -> str:
+        """Return in a few words what the model consists of."""
+        is_net = not self.num_trees and self._core.attributes().get("trainer") == "net"
+        inside = self._core.num_trees_inside
+        what = "a net" if is_net else count(inside, "tree")
+        if inside > self.num_trees:
+            what += " of models inside" if not self.num_trees else ", some of models inside"
+        return what
+
+    def _objective(self) -> str | None:
+        """Return the objective that trained the model; trees on the papers' LambdaRank are LambdaMART."""
+        objective = self.params.get("objective")
+        return "lambdamart" if self.num_trees and objective == "lambdarank" else objective
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return facts about the model by name; the text is empty where one does not apply."""
+        params, names = self.params, self.feature_names
+        reductions, _ = self._core.splits()
+        order = np.argsort(-reductions, kind="stable")[: np.count_nonzero(reductions)].tolist()
+        shares = reductions / (reductions.sum() or 1.0)
+        shown = ("learning_rate", "num_leaves", "tree_shape") if self.num_trees else ()
+        in_splits = f", {len(order):,} in splits" if order else ""
+        return [
+            ("model", self._kind()),
+            ("objective", self._objective() or ""),
+            ("options", ", ".join(f"{name}={params[name]}" for name in shown if name in params)),
+            ("features", f"{self.num_features:,}{in_splits}"),
+            ("most important", some([f"{names[at]} {shares[at]:.0%}" for at in order])),
+        ]
 
     def dump(self) -> dict[str, Any]:
         """Return all trees as nested dictionaries, which `json` can write."""

@@ -13,7 +13,7 @@ from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.data.dataset_building import ReadOptions
 from rustrank.errors import DataError, wrong_value
-from rustrank.formatting import count
+from rustrank.formatting import count, html_facts, number
 from rustrank.inputs.categories import Categories, numbered
 from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
 from rustrank.inputs.queries import as_queries
@@ -497,12 +497,23 @@ class Booster(RankingModel, DescribedModel):
 
     def __repr__(self) -> str:
         """Summarise the model in one line."""
-        is_net = not self.num_trees and self._core.attributes().get("trainer") == "net"
-        inside = self._core.num_trees_inside
-        what = "a net" if is_net else count(inside, "tree")
-        if inside > self.num_trees:
-            what += " of models inside" if not self.num_trees else ", some of models inside"
-        return f"<Booster: {what}, {count(self.num_features, 'feature')}>"
+        return f"<Booster: {self._kind()}, {count(self.num_features, 'feature')}>"
+
+    def _repr_html_(self) -> str:
+        return html_facts("Booster", self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Return what notebooks show: of the model, and of its training where that is known."""
+        facts = super()._facts()
+        if self.best_round is not None:
+            facts.append(("best round", f"{self.best_round:,} of {self.all_rounds.num_rounds:,}"))
+        at = -1 if self.best_round is None else self.best_round - 1
+        for name, metrics in self.history.items():
+            values = [
+                f"{metric} {number(float(of[at]))}" for metric, of in metrics.items() if len(of)
+            ]
+            facts.append((name, ", ".join(values)))
+        return [fact for fact in facts if fact[1]]
 
     def __eq__(self, other: object) -> bool:
         """Compare by the text of the model file."""

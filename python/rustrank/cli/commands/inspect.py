@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rustrank import _rustrank
 from rustrank.cli.parsing import READING, reading_of
 from rustrank.cli.streams import PIPE, path_of, print_result
-from rustrank.formatting import count, size, text_table
+from rustrank.formatting import count, size, some, text_table
 
 if TYPE_CHECKING:
     import argparse
@@ -159,9 +159,7 @@ def _some(names: list[str]) -> str:
     """Return the first names, and the number of the others."""
     if not names:
         return "none"
-    more = len(names) - _NAMED
-    shown = ", ".join(names[:_NAMED])
-    return f"{len(names):,}: {shown}" + (f" and {more:,} more" if more > 0 else "")
+    return f"{len(names):,}: {some(names, _NAMED)}"
 
 
 def _findings(path: str, summary: dict[str, Any]) -> str:
@@ -206,19 +204,13 @@ def _facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
         "query_ranks": booster.query_ranks,
         "intercept": booster._core.intercept,
         "classes": None if booster.classes is None else booster.classes.tolist(),
-        "objective": _objective(booster),
+        "objective": booster._objective(),
         "params": booster.params,
         "features": [
             {"name": names[at], "reduction": float(reduction[at]), "splits": int(splits[at])}
             for at in order.tolist()
         ],
     }
-
-
-def _objective(booster: Booster) -> str | None:
-    """Return the objective that trained a model; trees on the papers' LambdaRank are LambdaMART."""
-    objective = booster.params.get("objective")
-    return "lambdamart" if booster.num_trees and objective == "lambdarank" else objective
 
 
 def _model_text(path: str, facts: dict[str, Any], with_features: bool) -> str:
