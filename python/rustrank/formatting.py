@@ -65,6 +65,14 @@ def some(texts: Sequence[str], most: int = 5) -> str:
     return ", ".join(texts[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
+def shortened(text: str, longest: int) -> str:
+    """Shorten a text in its middle: names of features often differ at their ends alone."""
+    if len(text) <= longest:
+        return text
+    end = (longest - 1) // 2
+    return f"{text[: longest - 1 - end]}…{text[len(text) - end :]}"
+
+
 def number(value: float, sign: str = "") -> str:
     """Return a number with four decimals, or a dash for NaN; ``sign="+"`` shows the sign."""
     return "-" if math.isnan(value) else f"{value:{sign}.4f}"

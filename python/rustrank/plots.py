@@ -18,7 +18,7 @@ from rustrank.inputs.scalars import as_list, real, text, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 from rustrank.metrics.evaluation import Judging
 from rustrank.plotting import style
-from rustrank.plotting.tree_layout import PlacedNode, leaf_color, split_condition, tree_layout
+from rustrank.plotting.tree_axes import draw_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +47,8 @@ _BINS = 200
 _PILES = 80
 #: The most labels with rows of their own.
 _LEVELS = 32
-#: Inches: a row of bars, a leaf's line, a level of a tree.
-_ROW, _LINE, _LEVEL = 0.27, 0.34, 2.3
+#: Inches: a row of bars.
+_ROW = 0.27
 
 
 def plot_metric(ranker: Any, metric: str | None = None, *, ax: Any = None) -> Any:
@@ -157,7 +157,9 @@ def plot_importance(
     return style.finish(axes, label, grid="x")
 
 
-def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
+def plot_tree(
+    ranker: Any, tree_index: int = 0, *, max_depth: int | None = None, ax: Any = None
+) -> Any:
     """Draw a tree: the root on the left; documents that meet the condition go up.
 
     Missing values go the thick way. Leaves show what they add to the score, and how many docs of the
@@ -169,8 +171,12 @@ def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
         Whose tree.
     tree_index : int, default 0
         Which tree.
+    max_depth : int, optional
+        How many levels of splits to draw; below them is the number of leaves. By default all, or as many as
+        can be read in ``ax``; the title says if that is not all.
     ax : matplotlib axes, optional
-        Where to draw; a new figure has a size at which the text can be read.
+        Where to draw: the size of text follows from theirs. A new figure has a size at which the text can be
+        read.
 
     Returns
     -------
@@ -180,48 +186,9 @@ def plot_tree(ranker: Any, tree_index: int = 0, *, ax: Any = None) -> Any:
     if not booster.num_trees:
         raise ParamError(f"ranker has no trees: got {booster!r}", code="tree")
     at = whole("tree_index", tree_index, 0, booster.num_trees - 1)
-    placed = tree_layout(booster._nested(at))
-    leaves = [one.node["value"] for one in placed if one.is_leaf]
-    depth = max(one.depth for one in placed)
-    largest = max(map(abs, leaves))
-    if ax is None:
-        ax = style.new_axes(1.6 + _LEVEL * depth, 0.8 + _LINE * len(leaves))
-    for one in placed:
-        if one.is_leaf:
-            _draw_leaf(ax, one, largest)
-        else:
-            _draw_split(ax, one, booster.feature_names)
-    ax.set_title(f"tree {at} of {booster.num_trees}", loc="left", fontsize="medium")
-    ax.set_xlim(-0.1, depth + 0.7)
-    ax.set_ylim(len(leaves) - 0.4, -0.9)
-    ax.axis("off")
-    return ax
-
-
-def _draw_split(axes: Any, placed: PlacedNode, names: Sequence[str]) -> None:
-    x, y = placed.depth, placed.line
-    # Level below the text, and then a bend.
-    ways = np.linspace(0, 1, 40)
-    bent = np.clip((ways - 0.6) / 0.4, 0, 1)
-    for line, is_left in zip(placed.children, (True, False), strict=True):
-        bend = y + (line - y) * bent * bent * (3 - 2 * bent)
-        width = 2.6 if placed.node["missing_left"] == is_left else 1.0
-        axes.plot(x + ways, bend, color=style.NEUTRAL, linewidth=width, zorder=1)
-    axes.plot([x], [y], "o", color=style.NEUTRAL, markersize=5)
-    label = style.plain(style.shortened(split_condition(placed.node, names), 34))
-    text = style.note(axes, label, (x, y), (4, 4))
-    text.set_path_effects(style.on_background(axes))
-
-
-def _draw_leaf(axes: Any, placed: PlacedNode, largest: float) -> None:
-    value, place = placed.node["value"], (placed.depth, placed.line)
-    parts, is_light = leaf_color(value, largest)
-    face = tuple(part / 255 for part in parts)
-    box = {"boxstyle": "round", "facecolor": face, "edgecolor": style.NEUTRAL, "linewidth": 0.5}
-    look = {"color": "white" if is_light else "black", "bbox": box, "zorder": 3}
-    axes.annotate(f"{value:+.4g}", place, va="center", fontsize="small", **look)
-    docs = count(placed.node["docs"], "doc")
-    style.note(axes, docs, place, (58, 0), va="center", fontsize="x-small")
+    most = None if max_depth is None else whole("max_depth", max_depth, 1)
+    tree = booster._nested(at)
+    return draw_tree(tree, booster.feature_names, at, booster.num_trees, max_depth=most, ax=ax)
 
 
 def plot_cuts(

@@ -107,6 +107,12 @@ def test_xgboost_says_the_same() -> None:
 def test_a_picture_shows_every_node_of_a_tree(booster: rr.Booster) -> None:
     picture = booster.draw_tree(3)
     assert picture._repr_svg_() == picture
+    assert picture in picture._repr_html_()
+    # Notebooks shrink pictures to the page otherwise, where none of the text can be read.
+    assert "max-width:none" in picture
+    # Text has the colour of the page that the picture is on.
+    assert 'fill="currentColor"' in picture
+    assert "black" not in picture.split("<rect")[0]
     root = ET.fromstring(picture)  # noqa: S314
     space = "{http://www.w3.org/2000/svg}"
     said = " ".join(node.text or "" for node in root.iter(f"{space}text"))

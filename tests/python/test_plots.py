@@ -115,6 +115,59 @@ def test_a_single_leaf_is_a_tree_too(booster: rr.Booster, monkeypatch: pytest.Mo
     assert texts(axes) == ["+0.5", "1 doc"]
 
 
+def large(num_leaves: int) -> rr.Booster:
+    """Return a tree of long names that differ at their ends alone."""
+    names = [f"long_name_of_a_feature_that_ends_in_{at}" for at in range(DATA.X.shape[1])]
+    data = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, feature_names=names)
+    return rr.train(data, num_trees=1, num_leaves=num_leaves, min_leaf_docs=5)
+
+
+@pytest.mark.parametrize("num_leaves", [8, 31, 63])
+@pytest.mark.parametrize("inches", [(6.4, 4.8), (14, 6), None])
+def test_a_tree_can_be_read_in_axes_of_any_size(
+    num_leaves: int, inches: tuple[float, float] | None
+) -> None:
+    from matplotlib import pyplot as plt
+
+    booster = large(num_leaves)
+    ax = None if inches is None else plt.subplots(1, 2, figsize=inches)[1][0]
+    axes = rr.plot_tree(booster, ax=ax)
+    drawn(axes)
+    notes = [one for one in axes.texts if one.get_text()]
+    assert min(one.get_fontsize() for one in notes) >= 0.85 * 5.0
+    boxes = [one.get_window_extent() for one in notes]
+    limits = axes.figure.bbox if inches is None else axes.get_window_extent().padded(2)
+    for at, box in enumerate(boxes):
+        assert limits.x0 <= box.x0, notes[at].get_text()
+        assert box.x1 <= limits.x1, notes[at].get_text()
+        for other in boxes[:at]:
+            assert not box.shrunk(0.98, 0.9).overlaps(other.shrunk(0.98, 0.9))
+    conditions = [one for one in texts(axes) if "\u2264" in one]
+    assert all(one.startswith("l") and "\u2026" in one for one in conditions)
+    title = axes.get_title(loc="left")
+    hidden = [one for one in texts(axes) if one.endswith(" leaves")]
+    assert ("levels" in title) == bool(hidden)
+    assert not (hidden and inches is None)
+
+
+def test_levels_of_a_tree_are_left_out() -> None:
+    booster = large(31)
+    root = booster.dump()["trees"][0]
+    axes = rr.plot_tree(booster, max_depth=1)
+    assert len(axes.texts) == 5
+    assert sum(int(one.split()[0]) for one in texts(axes) if one.endswith(" leaves")) == 31
+    assert f"{root['left']['docs']:,} docs" in texts(axes)
+    assert axes.get_title(loc="left").startswith("tree 0 of 1, 1 of ")
+    assert rr.plot_tree(booster, max_depth=99).get_title(loc="left") == "tree 0 of 1"
+    picture = booster.draw_tree(0, max_depth=1)
+    assert "tree 0 of 1, 1 of " in picture
+    assert picture.count("<circle") == 1
+    assert picture.count("<rect") == 2
+    for draw in (rr.plot_tree, rr.Booster.draw_tree):
+        with pytest.raises(rr.ParamError, match="max_depth: got 0, expected a whole number"):
+            draw(booster, 0, max_depth=0)
+
+
 def test_metrics_by_cut_are_those_of_evaluate(booster: rr.Booster) -> None:
     noise = np.random.default_rng(0).normal(size=len(DATA.y))
     rankers = {"noise": noise, "trees": booster, "function": lambda X: X[:, 0]}

@@ -10,7 +10,7 @@ import numpy as np
 from rustrank.data.dataset_building import numbered_names
 from rustrank.formatting import count, some
 from rustrank.inputs.scalars import whole
-from rustrank.plotting.tree_layout import Picture, tree_picture
+from rustrank.plotting.tree_layout import Picture, tree_picture, tree_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,14 +157,24 @@ class DescribedModel:
     def _nested(self, number: int) -> dict[str, Any]:
         return _nested_tree(self._core, number)
 
-    def draw_tree(self, number: int) -> Picture:
+    def draw_tree(self, number: int, *, max_depth: int | None = None) -> Picture:
         """Return a drawing of a tree as SVG, which notebooks display.
 
         The root is on the left. Documents at or below a threshold go up; missing values follow the thick
         line. Leaves show their values and numbers of training documents.
+
+        Parameters
+        ----------
+        number : int
+            Which tree.
+        max_depth : int, optional
+            How many levels of splits to draw; below them is the number of leaves. All by default.
         """
         at = whole("number", number, 0, self.num_trees - 1)
-        return tree_picture(self._nested(at), self.feature_names, f"tree {at} of {self.num_trees}")
+        most = None if max_depth is None else whole("max_depth", max_depth, 1)
+        tree = self._nested(at)
+        title = tree_title(at, self.num_trees, tree, most)
+        return tree_picture(tree, self.feature_names, title, most)
 
 
 def _nested_tree(core: _rustrank.Booster, number: int) -> dict[str, Any]:

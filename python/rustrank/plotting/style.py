@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rustrank.formatting import shortened
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -20,6 +22,8 @@ FIRST, SECOND, _, BETTER, NEUTRAL = COLORS
 WORSE = SECOND
 #: The opacity of bands and lines in the background.
 FAINT = 0.22
+#: The most characters of a feature's name beside a row.
+_LONGEST = 40
 _MARKERS = "os^DvP"
 _DASHES = ("-", "--", "-.", ":")
 
@@ -82,18 +86,15 @@ def draw_intervals(
 
 def name_rows(axes: Any, places: Any, names: Iterable[str]) -> None:
     """Name rows of features, shortened where a name is too long."""
-    axes.set_yticks(places, [plain(shortened(name)) for name in names])
+    axes.set_yticks(places, [plain(shortened(name, _LONGEST)) for name in names])
 
 
-def note(axes: Any, text: str, place: tuple[Any, Any], offset: tuple[int, int], **how: Any) -> Any:
+def note(
+    axes: Any, text: str, place: tuple[Any, Any], offset: tuple[float, float], **how: Any
+) -> Any:
     """Write text beside a place, at an offset in points."""
     how = {"xytext": offset, "textcoords": "offset points", "fontsize": "small", **how}
     return axes.annotate(text, place, **how)
-
-
-def shortened(name: str, longest: int = 40) -> str:
-    """Shorten a name that is too long for a plot."""
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def plain(text: str) -> str:
@@ -101,8 +102,8 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def on_background(axes: Any) -> list[Any]:
+def on_background(axes: Any, width: float) -> list[Any]:
     """Return the effects that keep text legible where lines pass below it."""
     from matplotlib.patheffects import withStroke
 
-    return [withStroke(linewidth=3, foreground=axes.figure.get_facecolor())]
+    return [withStroke(linewidth=width, foreground=axes.figure.get_facecolor())]
