@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import threading
 import warnings
+from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 __all__ = [
     "CommError",
@@ -160,12 +163,39 @@ def listed(names: Iterable[Any]) -> str:
     return ", ".join(every[:most]) + more
 
 
-def warn_caller(message: str) -> None:
-    """Issue a warning that points to the code that called this library."""
+#: The number of running blocks that drop warnings, by the code of the warnings; "" for all.
+_DROPPED: Counter[str] = Counter()
+_LOCK = threading.Lock()
+
+
+@contextmanager
+def dropped_warnings(code: str = "") -> Iterator[None]:
+    """Drop warnings of this library, or those with a code, in all threads.
+
+    For folds and other parts of the caller's data, which the caller cannot change. The filters of `warnings`
+    are left alone: changing them would have Python repeat other warnings.
+    """
+    with _LOCK:
+        _DROPPED[code] += 1
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _DROPPED[code] -= 1
+
+
+def warn_caller(message: str, code: str = "") -> bool:
+    """Issue a warning that points to the code that called this library, unless such warnings are dropped.
+
+    Returns whether it was issued.
+    """
+    if _DROPPED[""] or _DROPPED[code]:
+        return False
     frame, depth = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").startswith("rustrank."):
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, RustrankWarning, stacklevel=depth + 1)
+    return True
 
 
 def shown(value: Any) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rustrank.data import dataset
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,3 +22,15 @@ def _ctrl_c() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _nothing_was_named() -> None:
+    """Let the fixtures of each module see the warning of constant features, which a process shows once."""
+    vars(dataset)["_NAMED"].clear()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_was_named_before(_nothing_was_named: None) -> None:
+    """Let each test see it, too."""
+    vars(dataset)["_NAMED"].clear()

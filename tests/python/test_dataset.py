@@ -373,11 +373,12 @@ def test_a_dataset_says_what_it_is(data: rr.datasets.Ranking) -> None:
     assert dataset.memory < data.X.nbytes + ROWS * 20
 
 
-def test_unused_features_are_counted_in_one_warning(data: rr.datasets.Ranking) -> None:
+def test_unused_features_are_named_in_one_warning(data: rr.datasets.Ranking) -> None:
     X = data.X.copy()
     X[:, 2] = 7
     X[:, 4] = math.nan
-    with pytest.warns(rr.RustrankWarning, match="2 of 6 features have one value, or none") as seen:
+    said = "2 of 6 features have one value, or none, in the data and are not used: f2, f4$"
+    with pytest.warns(rr.RustrankWarning, match=said) as seen:
         dataset = rr.Dataset(X, data.y, qid=data.qid)
     assert len(seen) == 1
     assert seen[0].filename == __file__
@@ -385,6 +386,27 @@ def test_unused_features_are_counted_in_one_warning(data: rr.datasets.Ranking) -
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rr.Dataset(X, data.y, qid=data.qid, like=dataset)
+        # Said already; and of fewer rows, where no other feature is constant.
+        rr.Dataset(X, data.y, qid=data.qid)
+        rr.LambdaMART(n_estimators=1).fit(X, data.y, qid=data.qid)
+    X[:, 5] = 0
+    with pytest.warns(rr.RustrankWarning, match="3 of 6 features .*: f2, f4, f5$"):
+        rr.Dataset(X, data.y, qid=data.qid)
+    names = [f"of another set {at}" for at in range(6)]
+    with pytest.warns(rr.RustrankWarning, match="3 of 6 features .*: of another set 2, "):
+        rr.Dataset(X, data.y, qid=data.qid, feature_names=names)
+
+
+def test_a_dropped_warning_of_constant_features_comes_later(data: rr.datasets.Ranking) -> None:
+    X = data.X.copy()
+    X[:, 2] = 7
+    docs, trees = (X, data.y, data.qid), rr.LambdaMART(n_estimators=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rr.cross_validate({"trees": trees}, X, data.y, qid=data.qid, folds=2)
+        rr.tune(trees, docs, {"l2": [0.0, 1.0]}, folds=2)
+    with pytest.warns(rr.RustrankWarning, match="1 of 6 features have one value"):
+        trees.fit(X, data.y, qid=data.qid)
 
 
 def test_narrow_features_share_a_byte() -> None:

@@ -321,7 +321,7 @@ def test_d17_the_hint_names_the_cap(tmp_path: Path) -> None:
     path = _letor(tmp_path / "wide.txt", [b"1 qid:1 2000000:1", b"0 qid:1 1:1"])
     with pytest.raises(rr.DataError, match="max_features"):
         rr.Dataset.from_letor(path)
-    with pytest.warns(rr.RustrankWarning, match="1999998 of 2000000 features"):
+    with pytest.warns(rr.RustrankWarning, match="1,999,998 of 2,000,000 features"):
         dataset = rr.Dataset.from_letor(path, max_features=2_000_000)
     assert dataset.num_features == 2_000_000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from rustrank.adaptation._recipes import (
     check_trees,
 )
 from rustrank.data.raw_rows import RawRows, as_raw_rows
-from rustrank.errors import DataError, ParamError, RustrankWarning, wrong_kind
+from rustrank.errors import DataError, ParamError, dropped_warnings, wrong_kind
 from rustrank.formatting import Table, TableResult, interval, number, percent
 from rustrank.inputs.docs import DocArguments
 from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
@@ -310,9 +309,8 @@ def adapt(
     for name in listed:
         choice("recipes", name, RECIPES, of="some of")
     wanted = [name for name in RECIPES if name in listed]
-    with warnings.catch_warnings():
-        # Small sets have features with a single value, which the caller cannot change.
-        warnings.simplefilter("ignore", RustrankWarning)
+    # Small sets have features with a single value, which the caller cannot change.
+    with dropped_warnings():
         made, skipped = _run_recipes(
             context, wanted, recipes is not None, flag("progress", progress)
         )

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Augmented", "Dataset"]
 
+#: The code of the warning of constant features.
+CONSTANT = "features.constant"
+
 
 class Augmented(NamedTuple):
     """The rows of an augmented set: all queries, and copies of them with some of their documents.
@@ -207,12 +210,8 @@ class Dataset:
             names = building.with_ranks(names)
             check_different(names)
         self._core, self._names, self._query_ids, self._base = core, names or None, query_ids, base
-        unused = len(self.unused_features)
-        if warns and like is None and unused:
-            warn_caller(
-                f"{unused} of {self.num_features} features have one value, or none, in the data "
-                "and are not used"
-            )
+        if warns and like is None:
+            _warn_of_constant(self.feature_names, self.unused_features)
         return self
 
     @classmethod
@@ -559,6 +558,25 @@ class Dataset:
             "a Dataset cannot be pickled: keep the arrays or the file and make it again; for other "
             "processes, make it in each of them, or before they are forked"
         )
+
+
+#: The features that a warning has said to be constant, by the names of all features: neither folds nor later
+#: calls with the same features repeat it.
+_NAMED: dict[int, set[str]] = {}
+
+
+def _warn_of_constant(names: list[str], constant: list[int]) -> None:
+    """Name features that cannot be used, in one warning, unless an earlier one has named them all."""
+    found = [names[at] for at in constant]
+    named = _NAMED.setdefault(hash(tuple(names)), set())
+    if named.issuperset(found):
+        return
+    message = (
+        f"{len(found):,} of {len(names):,} features have one value, or none, in the data and are not used: "
+        f"{some(found)}"
+    )
+    if warn_caller(message, CONSTANT):
+        named.update(found)
 
 
 def as_dataset(value: Any, name: str) -> Dataset:

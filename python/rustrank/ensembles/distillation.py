@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from rustrank.data.raw_rows import RawRows, as_raw_rows
 from rustrank.ensembles._member_fitting import score
 from rustrank.ensembles.ensemble import Ensemble
-from rustrank.errors import DataError, RustrankWarning, wrong_kind
+from rustrank.errors import DataError, dropped_warnings, wrong_kind
 from rustrank.estimators.fitting import WithoutQueries, queries_within
 from rustrank.estimators.lambdamart import MART, LambdaMART
 from rustrank.estimators.ranker import Ranker, fitted_again
@@ -175,9 +174,8 @@ def distill(
     as_told = replace(docs, y=ranks.astype(np.float32))
     halves = as_told.split_queries([1 - held, held], whole("seed", seed, 0, 2**31))
     fit, judged = (np.flatnonzero(np.isin(docs.query, some)) for some in halves)
-    with warnings.catch_warnings():
-        # Parts have features of one value: nothing that a caller could change.
-        warnings.simplefilter("ignore", RustrankWarning)
+    # Parts have features of one value: nothing that a caller could change.
+    with dropped_warnings():
         learned_from = replace(docs, y=labels.astype(np.float32)).take(fit)
         booster = fitted_again(student, learned_from, None).booster_
     own = score(booster, docs.take(judged), most)

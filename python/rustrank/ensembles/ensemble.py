@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from rustrank.combining.combiner import merged
 from rustrank.ensembles._building import DataSplit, EnsembleOptions, Row, pooled_tables
 from rustrank.ensembles.members import as_recipe
-from rustrank.errors import RustrankWarning, UnknownNameError, shown
+from rustrank.errors import UnknownNameError, dropped_warnings, shown
 from rustrank.formatting import Table, TableResult, interval, number, percent
 from rustrank.inputs.files import replace_file
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
@@ -332,9 +331,8 @@ def ensemble(
     recipe = as_recipe(members)
     parts = DataSplit(options)
     plan = EnsembleOptions(recipe, options, parts.top)
-    with warnings.catch_warnings():
-        # Parts may have features with a single value, which the caller cannot change.
-        warnings.simplefilter("ignore", RustrankWarning)
+    # Parts may have features with a single value, which the caller cannot change.
+    with dropped_warnings():
         made = plan.fit(parts.fit, "", flag("progress", progress))
         found = Ensemble(**plan.evaluate(made, parts))
         if flag("retrain", retrain):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank.data.dataset import CONSTANT
 from rustrank.data.raw_rows import docs_to_rows
 from rustrank.errors import (
     DataError,
     ParamError,
     ParamKindError,
     RustrankError,
-    RustrankWarning,
     UnknownNameError,
+    dropped_warnings,
     shown,
 )
 from rustrank.estimators.ranker import Ranker
@@ -236,9 +236,8 @@ def _fitted(name: str, ranker: Any, fold: tuple[Any, NDArray[np.float32], dict[s
     (X, y, given), fresh = fold, _copy(ranker)
     passed = _passed(name, fresh, given)
     try:
-        with warnings.catch_warnings():
-            # In a fold, a feature may have a single value.
-            warnings.filterwarnings("ignore", ".* have one value, or none", RustrankWarning)
+        # In a fold, a feature may have a single value.
+        with dropped_warnings(CONSTANT):
             fresh.fit(X if library(fresh) == "rustrank" else table_for(fresh, X), y, **passed)
     except (RustrankError, TypeError):
         raise

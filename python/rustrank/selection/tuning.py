@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import math
 import threading
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import ParamError, RustrankWarning, wrong_kind
+from rustrank.errors import ParamError, dropped_warnings, wrong_kind
 from rustrank.estimators.ranker import Ranker, option_record, options_record
 from rustrank.formatting import Table, TableResult, count, interval, number
 from rustrank.inputs.keywords import OF_ONE_METRIC, refuses_unknown
@@ -275,9 +274,8 @@ def tune(
     evaluator = TrialEvaluator(options, max(1, cores // jobs))
     place = None if records is None else Path(records)
     kept = Records(place, _about(evaluator, tried))
-    with warnings.catch_warnings():
-        # Folds may have features with a single value, which the caller cannot change.
-        warnings.simplefilter("ignore", RustrankWarning)
+    # Folds may have features with a single value, which the caller cannot change.
+    with dropped_warnings():
         done = _run(evaluator, kept, jobs, tried)
         return _result(done, evaluator, flag("refit", refit), cores)
 
