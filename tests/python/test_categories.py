@@ -248,7 +248,7 @@ def test_options_of_categories_change_trees(train: rr.Dataset) -> None:
 @pytest.mark.parametrize(
     ("change", "categorical", "said"),
     [
-        ({}, None, "column 'town': got str, expected numbers"),
+        ({}, None, "column 'town': got text, expected numbers; categories are declared"),
         ({}, ["town", "prise"], "categorical: there is no feature 'prise'"),
         ({}, "town", "categorical: got 'town', expected a list of features"),
         ({}, ["town", 9], "categorical: a feature: got 9"),

@@ -136,6 +136,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         docs = rr.datasets.read_letor(folder / f"{name}.txt")
         table = pd.DataFrame(docs.X, columns=list(docs.feature_names))
         table.assign(grade=docs.y, query=docs.qid).to_parquet(folder / f"{name}.parquet")
+    texts = np.array(["news", "shop", "wiki"])[np.arange(len(docs.y)) % 3]
+    table = table.assign(site=texts, brand=np.arange(len(docs.y)) % 5, label=docs.y, qid=docs.qid)
+    table.to_parquet(folder / "sites.parquet")
     rng = np.random.default_rng(1)
     for name in ("a", "b", "c", "bm25", "mine", "scores", "ta", "tb", "tc"):
         # All sets have as many docs.

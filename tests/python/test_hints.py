@@ -66,8 +66,8 @@ border_count                  Dataset:max_bins  max_bins           max_bins     
 grow_policy                   tree_shape        tree_shape         -                     tree_shape
 tree_method                   'always binned'   'always binned'    -                     'always binned'
 monotone_constraints          monotone          monotone           -                     monotone
-categorical_feature           Dataset:categorical categorical      categorical           Dataset:categorical
-cat_features                  Dataset:categorical categorical      categorical           Dataset:categorical
+categorical_feature           Dataset:categorical categorical      categorical           categorical
+cat_features                  Dataset:categorical categorical      categorical           categorical
 cat_smooth                    category_smooth   category_smooth    -                     category_smooth
 path_smooth                   =                 =                  -                     =
 extra_trees                   'random_strength' 'random_strength'  -                     'random_strength'

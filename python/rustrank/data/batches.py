@@ -70,6 +70,11 @@ class Batches:
             raise DataError(message, code="batch")
         self.num_rows = num_rows
 
+    def tables(self) -> Iterator[Table]:
+        """Yield the table of each batch."""
+        for _, table in self.read():
+            yield table
+
 
 def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
     if isinstance(batch, (tuple, list)):

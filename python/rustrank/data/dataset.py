@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from difflib import get_close_matches
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -14,7 +15,7 @@ from rustrank.data import dataset_building as building
 from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, html_facts, size, some
-from rustrank.inputs.categories import encoded, numbered
+from rustrank.inputs.categories import Categories, categories_of, encoded, numbered
 from rustrank.inputs.docs import EXPECTED, DocArguments, has_parts, is_dataset, is_table, read_docs
 from rustrank.inputs.keywords import OF_DATASET, refuses_unknown
 from rustrank.inputs.queries import numbers_if_all, query_ids_in_errors
@@ -303,33 +304,36 @@ class Dataset:
             depend on the other documents of the query.
         query_weight, base, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads,
         categorical
-            As for `Dataset`. Without ``like``, categories must be numbers, and naming them needs
-            ``feature_names``.
+            As for `Dataset`. Where categories are texts, the batches are read three times.
         """
         source = Batches(batches)
         reading = building.ReadOptions(missing, infinite, num_threads)
         given = as_names(feature_names)
-        bins = building.bins_of(like, given, max_bins, sample_rows, categorical=categorical)
-        content = None
+        # Names of features are known once a batch was read.
+        declared: dict[str, Any] = {} if like is None else {"categorical": categorical}
+        bins = building.bins_of(like, given, max_bins, sample_rows, **declared)
+        known, content = building.known_categories(like) or Categories([]), None
         if isinstance(bins, tuple):
-            bins, content = building.sampled((table for _, table in source.read()), bins, reading)
+            known, unread = categories_of(source.tables(), categorical, given)
+            bins = *bins[:3], known.features, known.names
+            parts = source.tables() if unread is None else unread
+            code = partial(numbered, known=known, checks=True, missing=reading.missing)
+            bins, content = building.sampled(map(code, parts), bins, reading)
         builder = _rustrank.Builder(bins, source.num_rows, reading)
         columns, scores = Columns(), []
         base = building.base_of_batches(base, like, bins)
-        known = building.known_categories(like)
         names = None
         for batch, read in source.read():
-            table = building.columns_like(read, like, given, f"batch {columns.num_batches}")
+            raw = building.columns_like(read, like, given, f"batch {columns.num_batches}")
+            table = numbered(raw, known, checks=True, missing=reading.missing)
             if not columns.num_batches:
                 names = building.checked_names(given, table)
                 building.check_names_like(names, like)
             columns.add(batch, table.num_rows)
-            if known is not None:
-                table = numbered(table, known, checks=True, missing=reading.missing)
             for block in table.blocks():
                 builder.push(block)
-                if base is not None:
-                    scores.append(base._core.score(block, reading))
+            if base is not None:
+                scores += building.scores_of(base, raw, reading)
         if content not in (None, builder.content):
             message = (
                 "the batches are read twice and were not the same: got other values in X than in "

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import raw_names
+from rustrank.errors import ParamKindError, shown
+from rustrank.inputs.categories import texts_again, texts_numbered
 from rustrank.inputs.docs import DocArguments, Docs, read_docs
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.tables import columns_of
@@ -40,6 +42,8 @@ class RawRows:
     query: NDArray[np.int64]
     query_ids: NDArray[Any]
     names: list[str] | None
+    #: The texts of features that hold categories, which `X` has the numbers of.
+    texts: dict[int, list[str]] = field(default_factory=dict)
 
     @property
     def num_queries(self) -> int:
@@ -67,7 +71,8 @@ class RawRows:
     def take(self, rows: NDArray[Any]) -> RawRows:
         """Return some rows, with the queries that they are in."""
         kept, query = np.unique(self.query[rows], return_inverse=True)
-        return RawRows(self.X[rows], self.y[rows], query, self.query_ids[kept], self.names)
+        ids = self.query_ids[kept]
+        return RawRows(self.X[rows], self.y[rows], query, ids, self.names, self.texts)
 
     def of_queries(self, queries: NDArray[Any]) -> RawRows:
         """Return the rows of some queries, by number."""
@@ -82,11 +87,19 @@ class RawRows:
 
     def dataset(self, **options: Any) -> Dataset:
         """Return the rows binned."""
-        return Dataset(self.X, self.y, qid=self.query, feature_names=self.names, **options)
+        X = self.table() if self.texts else self.X
+        return Dataset(X, self.y, qid=self.query, feature_names=self.names, **options)
 
     def table(self) -> Any:
         """Return the features: a mapping from names to columns where they have names."""
-        return self.X if self.names is None else dict(zip(self.names, self.X.T, strict=True))
+        if self.names is None and not self.texts:
+            return self.X
+        columns: list[NDArray[Any]] = list(self.X.T)
+        for feature, texts in self.texts.items():
+            columns[feature] = texts_again(columns[feature], texts)
+        if self.names is None:
+            return np.column_stack([column.astype(object) for column in columns])
+        return dict(zip(self.names, columns, strict=True))
 
     def features_for(self, model: Booster) -> Any:
         """Return the features for a model, by name where the model has other names, or another order."""
@@ -116,6 +129,8 @@ class RawRows:
         """Return a checksum of all documents, whatever their order and the ids of their queries."""
         whole = hashlib.sha256(np.sort(self.query_hashes()).tobytes())
         whole.update(str(self.names).encode())
+        if self.texts:
+            whole.update(str(self.texts).encode())
         return whole.hexdigest()
 
     def halves(self, seed: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
@@ -186,22 +201,39 @@ def as_raw_rows(
     like: tuple[int, Sequence[str] | None, str] | None = None,
     *,
     is_further: bool = False,
+    takes_texts: bool = False,
 ) -> RawRows:
     """Read documents that an argument of this name gives, as `read_docs` does.
 
     Rows that were read before are returned as they are. With ``like``, the number and the names of the
-    features of another thing and what that is called, named columns are matched to its features.
+    features of another thing and what that is called, named columns are matched to its features. Features
+    may hold texts if ``takes_texts``: they are numbered for what looks at values, and `RawRows.table` has
+    them again.
     """
     if isinstance(given, RawRows):
         return given
-    return docs_to_rows(read_docs(given, name, arguments, is_further=is_further), name, like)
+    docs = read_docs(given, name, arguments, is_further=is_further)
+    return docs_to_rows(docs, name, like, takes_texts=takes_texts)
 
 
 def docs_to_rows(
-    docs: Docs, name: str, like: tuple[int, Sequence[str] | None, str] | None = None
+    docs: Docs,
+    name: str,
+    like: tuple[int, Sequence[str] | None, str] | None = None,
+    *,
+    takes_texts: bool = False,
 ) -> RawRows:
     """Return documents that were read as numbers."""
-    table = docs.table if like is None else columns_of(docs.table, like[:2], name, like[2])
+    raw = docs.table if like is None else columns_of(docs.table, like[:2], name, like[2])
+    table, texts = texts_numbered(raw)
+    if texts and not takes_texts:
+        feature = next(iter(texts))
+        label = table.names[feature] if table.names else feature
+        message = (
+            f"{name}: feature {shown(label)} holds texts, expected numbers: number its categories from 0, and "
+            f"declare them by the ranker's categorical=[{shown(label)}]"
+        )
+        raise ParamKindError(message, code="categorical")
     X = np.empty((table.num_rows, table.num_features), np.float32)
     start = 0
     for block in table.blocks():
@@ -216,4 +248,4 @@ def docs_to_rows(
     queries, ids = as_queries(docs.qid, docs.group, len(X))
     codes = query_codes(queries)
     check_length(f"group of {name}", len(codes), len(X), "rows")
-    return RawRows(X, y, codes.astype(np.int64), ids, table.names)
+    return RawRows(X, y, codes.astype(np.int64), ids, table.names, texts)

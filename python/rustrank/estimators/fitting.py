@@ -238,7 +238,8 @@ class FitData:
 
     def split(self, share: float, seed: int) -> tuple[FitData, FitData]:
         """Split off a share of the queries, chosen by the seed and the content of the queries."""
-        docs = as_raw_rows({"X": self.X, "y": self.y, "qid": self.qid, "group": self.group}, "X")
+        given = {"X": self.X, "y": self.y, "qid": self.qid, "group": self.group}
+        docs = as_raw_rows(given, "X", takes_texts=True)
         kept, held = docs.split_queries([1 - share, share], seed)
         if len(kept) == 0 or len(held) == 0:
             message = (

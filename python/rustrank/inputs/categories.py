@@ -8,17 +8,18 @@ for which no split tests.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import DataError, shown, wrong_value
+from rustrank.errors import DataError, ParamKindError, shown, wrong_value
 from rustrank.inputs.scalars import as_list
 from rustrank.inputs.tables import Array, Frame, feature_number
 from rustrank.inputs.vectors import as_floats, first_true, is_absent, library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,8 +43,16 @@ def numbers_of(given: Any, names: Sequence[str] | None, num_features: int | None
     if given is None:
         return []
     keys = as_list("categorical", given, "a list of features")
+    if names is None:
+        keys = [_number_in(key) for key in keys]
     highest = 2**31 if num_features is None else num_features - 1
     return sorted({feature_number("categorical", key, names or (), highest) for key in keys})
+
+
+def _number_in(key: Any) -> Any:
+    """Return the number of a feature by its default name, such as ``f3``, where there are no others."""
+    is_default = isinstance(key, str) and key[:1] == "f" and key[1:].isdecimal()
+    return int(key[1:]) if is_default else key
 
 
 def encoded(
@@ -60,13 +69,42 @@ def encoded(
         return numbered(table, known, checks=True, missing=missing), known
     features = sorted({*numbers_of(given, names, table.num_features), *_typed(table)})
     columns = _columns(table, features)
-    texts = {
-        feature: sorted({value for value in values.tolist() if value is not None})
+    own = Categories(features, {at: sorted(found) for at, found in _texts(columns).items()})
+    return _encoded(table, columns, own, checks=True, missing=missing), own
+
+
+def categories_of(
+    tables: Iterator[Table], given: Any, names: Sequence[str] | None
+) -> tuple[Categories, Iterable[Table] | None]:
+    """Return the categories of a table that comes in parts.
+
+    And all parts, or None if they have been read to find texts.
+    """
+    first = next(tables)
+    own = first.names if names is None else names
+    features = sorted({*numbers_of(given, own, first.num_features), *_typed(first)})
+    parts = chain([first], tables)
+    # Values that are all missing do not say whether others are texts.
+    are_numbers = [
+        values.dtype.kind != "O" and bool(np.isfinite(values).any())
+        for values in _columns(first, features).values()
+    ]
+    if all(are_numbers):
+        return Categories(features), parts
+    texts: dict[int, set[str]] = {}
+    for table in parts:
+        for feature, found in _texts(_columns(table, features)).items():
+            texts.setdefault(feature, set()).update(found)
+    return Categories(features, {at: sorted(found) for at, found in texts.items()}), None
+
+
+def _texts(columns: dict[int, NDArray[Any]]) -> dict[int, set[str]]:
+    """Return the different texts of the columns that hold texts."""
+    return {
+        feature: {value for value in values.tolist() if value is not None}
         for feature, values in columns.items()
         if values.dtype.kind == "O"
     }
-    own = Categories(features, texts)
-    return _encoded(table, columns, own, checks=True, missing=missing), own
 
 
 def numbered(
@@ -113,6 +151,36 @@ def _typed(table: Table) -> set[int]:
     kinds = (one.type if library(one) == "pyarrow" else one.dtype for one in columns)
     of_categories = ("category", "Categorical", "Enum", "dictionary")
     return {at for at, kind in enumerate(kinds) if str(kind).startswith(of_categories)}
+
+
+def texts_numbered(table: Table) -> tuple[Table, dict[int, list[str]]]:
+    """Return a table with numbers in place of texts, and the texts of each feature that has some."""
+    if not isinstance(table, (Array, Frame)):
+        return table, {}
+    of_texts = [at for at in range(table.num_features) if _has_texts(table.column(at))]
+    numbers, known = encoded(table, of_texts, None, None, None)
+    without = [at for at in known.features if at not in known.names]
+    if without:
+        message = (
+            f"{_called(table, without[0])}: got categories that are numbers, expected the numbers as they are; "
+            "the ranker's categorical= declares them"
+        )
+        raise ParamKindError(message, code="categorical")
+    return numbers, known.names
+
+
+def texts_again(values: NDArray[np.float32], texts: list[str]) -> NDArray[Any]:
+    """Return the texts that were numbered, and None for missing ones."""
+    found = np.array([*texts, None], object)
+    at = np.where(np.isnan(values), len(texts), values).astype(np.int64)
+    return np.asarray(found[at])
+
+
+def _has_texts(column: Any) -> bool:
+    kind = str(column.type if library(column) == "pyarrow" else column.dtype).lower()
+    if kind == "object":
+        return any(isinstance(value, str) for value in column)
+    return kind.startswith(("str", "large_str"))
 
 
 def _called(table: Table, feature: int) -> str:

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rustrank.errors import DataError, UnknownNameError, listed, shown, suggestion, wrong_kind
+from rustrank.errors import (
+    DataError,
+    ParamKindError,
+    UnknownNameError,
+    listed,
+    shown,
+    suggestion,
+    wrong_kind,
+)
 from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.vectors import Column, as_floats, as_vector, library, to_numpy
 
@@ -89,6 +97,8 @@ class Array(Table):
     def __init__(self, values: NDArray[Any], labels: Sequence[Any] | None = None) -> None:
         if values.ndim != 2:
             raise TypeError(f"X has {values.ndim} dimensions, expected 2: docs by features")
+        if values.dtype.kind in "UT":
+            values = values.astype(object)
         if values.dtype.kind not in "fbiuO":
             raise TypeError(f"X: got an array of {values.dtype}, expected numbers")
         super().__init__(values.shape[0], values.shape[1], labels)
@@ -96,7 +106,12 @@ class Array(Table):
 
     def block(self, rows: slice) -> Block:
         """Return some rows as a block."""
-        return as_floats(self.values[rows], "X")
+        try:
+            return as_floats(self.values[rows], "X")
+        except TypeError:
+            for feature in range(self.num_features):
+                _refuse_text(self.values[rows, feature], "X", feature)
+            raise
 
     def whole(self) -> Block | None:
         """Return all rows as one block without a copy, or None where that needs one."""
@@ -153,16 +168,36 @@ class Frame(Table):
 
     def block(self, rows: slice) -> Block:
         """Return some rows as a block."""
-        columns = zip(self.columns, self.names or (), strict=True)
-        return [_column(column, rows, f"column {shown(name)}") for column, name in columns]
+        columns = zip(self.columns, self.labels or (), strict=True)
+        return [_column(column, rows, label) for column, label in columns]
 
     def column(self, feature: int) -> Any:
         """Return a column as it is."""
         return self.columns[feature]
 
 
-def _column(column: Any, rows: slice, what: str) -> Column:
+def _column(column: Any, rows: slice, label: Any) -> Column:
     """Return some rows of a column, without a copy if they are floats."""
+    what = f"column {shown(str(label))}"
+    try:
+        return _floats_of(column, rows, what)
+    except TypeError:
+        _refuse_text(column, what, label)
+        raise
+
+
+def _refuse_text(values: Any, what: str, feature: Any) -> None:
+    """Raise an error that says how categories are declared, if the values of a feature are text."""
+    listed = values.to_pylist() if hasattr(values, "to_pylist") else values
+    if any(isinstance(value, str) for value in listed):
+        message = (
+            f"{what}: got text, expected numbers; categories are declared where the training set is made: "
+            f"categorical=[{shown(feature)}]"
+        )
+        raise ParamKindError(message, code="categorical")
+
+
+def _floats_of(column: Any, rows: slice, what: str) -> Column:
     if library(column) == "pandas":
         return as_floats(_of_pandas(column.iloc[rows], what), what)
     if isinstance(column, np.ndarray):
@@ -206,14 +241,7 @@ def as_table(X: Any) -> Table:
         return as_table(from_stream(X))
     if isinstance(X, Mapping):
         return _from_mapping(X)
-    _refuse_other_things(X)
-    try:
-        values = np.asarray(X)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"X cannot be read as a table of numbers: {error}") from error
-    if values.ndim == 0:
-        raise TypeError(f"X: got {shown(X)}, expected a table: docs by features")
-    return Array(values)
+    return _from_values(X)
 
 
 def named_columns(X: Any, given: Mapping[str, Any], what: str = "X") -> tuple[Any, dict[str, Any]]:
@@ -234,6 +262,29 @@ def named_columns(X: Any, given: Mapping[str, Any], what: str = "X") -> tuple[An
     columns = {argument: table.column(labels.index(name)) for argument, name in named.items()}
     kept = [at for at, label in enumerate(labels) if label not in named.values()]
     return table.take(kept), {**given, **columns}
+
+
+def _from_values(X: Any) -> Table:
+    """Return lists, and all that numpy reads, as a table."""
+    _refuse_other_things(X)
+    try:
+        values = np.asarray(_cells(X))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"X cannot be read as a table of numbers: {error}") from error
+    if values.ndim == 0:
+        raise TypeError(f"X: got {shown(X)}, expected a table: docs by features")
+    return Array(values)
+
+
+def _cells(given: Any) -> Any:
+    """Return lists as an array, and those with text as objects: numpy makes text of numbers beside text."""
+    if not isinstance(given, (list, tuple)):
+        return given
+    try:
+        values = np.asarray(given)
+    except (TypeError, ValueError):  # Rows of different lengths, which are an error later.
+        return given
+    return np.asarray(given, object) if values.dtype.kind == "U" else values
 
 
 def _refuse_other_things(X: Any) -> None:
@@ -264,7 +315,7 @@ def _from_frame(X: Any) -> Table:
 
 
 def _from_mapping(X: Mapping[Any, Any]) -> Table:
-    columns = [as_vector(column, f"column {shown(name)}") for name, column in X.items()]
+    columns = [as_vector(_cells(column), f"column {shown(name)}") for name, column in X.items()]
     lengths = sorted({len(column) for column in columns})
     if len(lengths) > 1:
         message = f"the columns of X have different lengths: from {lengths[0]} to {lengths[-1]}"

@@ -45,7 +45,7 @@ def as_floats(values: NDArray[Any], what: str) -> Column:
     """Convert numbers of any type to float32, if that is exact, or to float64; masked ones are NaN."""
     kind = values.dtype.kind
     if kind not in "fbiuO":
-        found = "text" if kind in "US" else str(values.dtype)
+        found = "text" if kind in "UST" else str(values.dtype)
         raise TypeError(f"{what}: got {found}, expected numbers")
     dtype = np.float32 if values.dtype.type in NARROW else np.float64
     if isinstance(values, np.ma.MaskedArray):
@@ -66,8 +66,7 @@ def with_none(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
 def _from_objects(values: NDArray[Any], what: str) -> Column:
     for value in values.flat:
         if isinstance(value, (str, bytes, bytearray)):
-            message = f"{what}: got text, expected numbers; encode categories as numbers first"
-            raise TypeError(message)
+            raise TypeError(f"{what}: got text, expected numbers")
     absent = np.fromiter((is_absent(value) for value in values.flat), bool, values.size)
     present = np.where(absent.reshape(values.shape), math.nan, values)
     try:

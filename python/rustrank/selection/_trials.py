@@ -97,11 +97,10 @@ class TrialEvaluator:
         """Check the data and the metric; the threads are those of each fit."""
         self.options, self.ranker, valid = options, options["ranker"], options["valid"]
         arguments = DocArguments(*(options[name] for name in ("y", "qid", "group")))
-        self.docs = as_raw_rows(options["docs"], "docs", arguments)
+        self.docs = as_raw_rows(options["docs"], "docs", arguments, takes_texts=True)
         like = self.docs.features("docs")
-        self.valid = (
-            None if valid is None else as_raw_rows(valid, "valid", arguments, like, is_further=True)
-        )
+        more: Any = {"is_further": True, "takes_texts": True}
+        self.valid = None if valid is None else as_raw_rows(valid, "valid", arguments, like, **more)
         own = self.ranker._evaluated_by()
         top = own["max_label"] if options["max_label"] is None else options["max_label"]
         self.judging = Judging(
@@ -146,7 +145,7 @@ class TrialEvaluator:
         return first_value(self.evaluated.evaluate(scores, self.judging)).per_query
 
     def _scores(self, ranker: Ranker, docs: RawRows) -> NDArray[np.float64]:
-        return ranker.booster_.predict(docs.X, num_threads=self.judging.num_threads)
+        return ranker.booster_.predict(docs.table(), num_threads=self.judging.num_threads)
 
     def fitted(
         self, setting: Mapping[str, Any], train: RawRows | None = None, n_jobs: int | None = None

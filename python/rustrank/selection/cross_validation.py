@@ -170,7 +170,7 @@ def cross_validate(
     """
     named = _named(rankers)
     read = read_docs(X, "X", DocArguments(y, qid, group), columns={"sample_weight": sample_weight})
-    docs, weight = docs_to_rows(read, "X"), read.columns["sample_weight"]
+    docs, weight = docs_to_rows(read, "X", takes_texts=True), read.columns["sample_weight"]
     by_row = None if weight is None else as_doubles(weight, "sample_weight")
     by_query = as_query_weight(query_weight, docs.query_ids)
     _check_weights(by_row, by_query, docs)

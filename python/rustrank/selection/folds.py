@@ -89,7 +89,7 @@ class QueryFolds:
         if y is None:
             message = "QueryFolds requires y to be passed, but the target y is None"
             raise DataError(message, code="y")
-        docs = as_raw_rows({"X": taken, "y": y, "qid": within}, "X")
+        docs = as_raw_rows({"X": taken, "y": y, "qid": within}, "X", takes_texts=True)
         for folds in self.fold_numbers(docs):
             yield from docs.rows_of_folds(folds, self.n_splits)
 

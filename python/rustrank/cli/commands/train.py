@@ -32,6 +32,7 @@ examples:
   rustrank train train.txt err.rrk --metric err@20,ndcg@10 --num-leaves 63 --learning-rate 0.05
   rustrank train train.txt web.rrk --config train.toml --seed 7
   rustrank train train.parquet web.rrk --label grade --qid query --valid vali.parquet
+  rustrank train sites.parquet web.rrk --categorical site,brand
   rustrank train monday.txt web.rrk --more-data tuesday.txt
   rustrank train train.txt web.rrk --checkpoint web.part --resume
   rustrank train train.txt web.rrk --monotone '{"f3": 1, "f7": -1}' --num-trees 20
@@ -60,6 +61,10 @@ def register(parser: Parser) -> None:
     add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip; Parquet or CSV")
     add("model", "MODEL", "where to save the model")
     add("--valid", "DATA", "a validation set; may be repeated", action="append")
+    text = (
+        "features that hold categories: columns of a table, numbers from 0 of text; may be repeated"
+    )
+    add("--categorical", "NAME,...", text, action="append")
     flag("--query-ranks", "rank values within queries, as features of their own")
     flag("--resume", "go on from --checkpoint, if that file exists")
     parser.share("more_data", *COLUMNS, *READING, "progress", "threads", "json")
@@ -110,12 +115,13 @@ def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, A
 
     how = {**reading_of(options), "progress": None if options.progress else False}
     files, valid = [options.data, *(options.more_data or ())], options.valid or ()
+    own = {"query_ranks": options.query_ranks, "categorical": _categorical(options)}
     if any(map(is_table, (*files, *valid))):
-        dataset = _dataset(files, options, base=base, query_ranks=options.query_ranks)
+        dataset = _dataset(files, options, base=base, **own)
         return dataset, {name: _dataset([name], options, like=dataset) for name in valid}
     paths: Any = [path_of(name) for name in files] if len(files) > 1 else path_of(options.data)
     scorer: Any = None if base is None else BaseIfNeeded(base)
-    dataset = Dataset.from_letor(paths, base=scorer, query_ranks=options.query_ranks, **how)
+    dataset = Dataset.from_letor(paths, base=scorer, **own, **how)
     return dataset, {name: Dataset.from_letor(path_of(name), like=dataset, **how) for name in valid}
 
 
@@ -129,11 +135,26 @@ def _dataset(files: Sequence[str], options: argparse.Namespace, **more: Any) -> 
     return Dataset(docs.X, labels_of(docs, options), qid=qid, num_threads=options.threads, **more)
 
 
+def _categorical(options: argparse.Namespace) -> list[str | int] | None:
+    """Return the categorical features: names, and numbers where the data are text, which has no names."""
+    if options.categorical is None:
+        return None
+    given = listed(options.categorical)
+    return list(given) if is_table(options.data) else [_number(one) for one in given]
+
+
+def _number(text: str) -> str | int:
+    return int(text) if text.isdecimal() else text
+
+
 def _shards(options: argparse.Namespace, _: Booster | None) -> tuple[Any, Any]:
     """Return the names of the files, which several workers read, of which this may be one."""
     if options.query_ranks:
         message = "--query-ranks: not with several workers, which have parts of the data"
         raise ParamError(message, code="query_ranks")
+    if options.categorical is not None:
+        message = "--categorical: not with several workers, which know no categories"
+        raise ParamError(message, code="categorical")
     if options.zero_based:
         message = "--zero-based: not with several workers: rustrank shard writes parts that are not"
         raise ParamError(message, code="zero_based")
