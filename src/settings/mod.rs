@@ -20,7 +20,7 @@ use crate::tree::{CategoryOptions, GrowOptions};
 pub use loss::{LabelOptions, LossName, LossOptions, PairScale, PairsTo};
 pub use presets::{NetPreset, Preset};
 pub use rounds::{KnownNames, SamplingOptions, SamplingRule, StepKind, StepOptions, StepTiesKind};
-pub use run::{LimitOptions, OnLoss, RunOptions, WorkerOptions};
+pub use run::{ExportFormat, LimitOptions, OnLoss, RunOptions, WorkerOptions};
 pub use several::NamedMetric;
 
 parameter_groups! {

@@ -29,6 +29,22 @@ parameters! {
     }
 }
 
+choices! {
+    /// The formats of model files that `Booster.export` writes.
+    pub enum ExportFormat {
+        /// LightGBM's text.
+        LightGbm = "lightgbm",
+        /// XGBoost's JSON.
+        XgBoost = "xgboost",
+        /// RankLib's XML.
+        RankLib = "ranklib",
+        /// An ONNX tree ensemble.
+        Onnx = "onnx",
+        /// Our own text.
+        Rustrank = "rustrank",
+    }
+}
+
 parameters! {
     /// What is evaluated, and how training runs.
     pub struct RunOptions in "run" {
@@ -75,6 +91,9 @@ parameters! {
         /// Burges 2011, 1000 trees of 200 leaves, rate 0.1 (`svore2011`); of the winner of the Yahoo!
         /// challenge, 3000 trees of 110 leaves, rate 0.05 (`yahoo2010`).
         pub preset: Option<Preset> = None;
+        /// The format that `Booster.export` is to write the model in: a data set, an objective or a base
+        /// whose model that format cannot hold is an error before the first round.
+        pub exportable: Option<ExportFormat> = None;
         /// Whether to show a progress bar; lines of text where standard error is no terminal.
         pub progress: bool = false, elsewhere "verbose verbosity verbose_eval silent";
         /// Called with a `Round` after each round. One that returns true ends training; one that

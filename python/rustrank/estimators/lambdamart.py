@@ -40,7 +40,7 @@ _OWN = {
     "validation_fraction": 0.1,
 }
 #: Options of `train` that are options of an estimator, too, and not arguments of its ``fit``.
-_RUN = ("metric", "early_stopping", "preset", "progress", "num_threads")
+_RUN = ("metric", "early_stopping", "preset", "exportable", "progress", "num_threads")
 #: The options of losses.
 OF_LOSSES = [
     name
@@ -221,6 +221,8 @@ class LambdaMART(TreeRanker):
     max_bins, missing, categorical, query_ranks
         As for `rustrank.Dataset`. With ``query_ranks``, scores depend on the other docs of the query:
         `predict` needs ``qid``, too.
+    exportable : {"lightgbm", "xgboost", "ranklib", "onnx", "rustrank"}, optional
+        A format that the model is to be exported to: `fit` refuses what it cannot hold.
     random_state : int or None, default 0
         The seed of everything random; None is 0.
     n_jobs : int, optional

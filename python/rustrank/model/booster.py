@@ -95,7 +95,8 @@ class Booster(RankingModel, DescribedModel):
         ----------
         library : {"lightgbm", "xgboost", "ranklib", "onnx", "rustrank"}
             LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0), an
-            ONNX tree ensemble, or our own text. What the format cannot hold is a `ParamError`.
+            ONNX tree ensemble, or our own text. What the format cannot hold is a `ParamError`;
+            ``exportable`` of `rustrank.train` finds that out before training.
         path : path-like, optional
             A file to write to, atomically.
         """

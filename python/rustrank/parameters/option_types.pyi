@@ -63,6 +63,7 @@ class GrowthOptions(SharedOptions, total=False):
     feature_weight: Mapping[str | int, float] | Sequence[float] | None
     metric: str | Callable[..., Any] | Sequence[str | Callable[..., Any]] | Mapping[str, float]
     early_stopping: int | EarlyStopping | None
+    exportable: str | None
 
 # Options of losses on queries.
 class QueryLoss(TypedDict, total=False):

@@ -17,6 +17,7 @@ from rustrank.inputs.docs import DocArguments, has_parts, is_dataset
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.plan import EarlyStopping, Plan, train_options
 from rustrank.parameters.schema import TRAININGS, signature_of
+from rustrank.training.exportable import check_exportable
 from rustrank.training.rounds import Reporting, Round, booster_of
 
 if TYPE_CHECKING:
@@ -270,6 +271,9 @@ def train(
         the features (``gao2009``); of Svore and Burges 2011, 1000 trees of 200 leaves, rate 0.1
         (``svore2011``); of the winner of the Yahoo! challenge, 3000 trees of 110 leaves, rate 0.05
         (``yahoo2010``).
+    exportable : {"lightgbm", "xgboost", "ranklib", "onnx", "rustrank"}, optional
+        The format that ``Booster.export`` is to write the model in: a data set, an objective or a
+        base whose model that format cannot hold is an error before the first round.
     progress : bool, default False
         Whether to show a progress bar; lines of text where standard error is no terminal.
     callbacks : Callable[[Round], object] | Sequence[Callable[[Round], object]], optional
@@ -341,6 +345,7 @@ def train(
         _refuse_call_of_others(dataset, more)
     refuse_unknown(options, [*TRAININGS["train"], *DocArguments._fields])
     every = train_options(options)
+    check_exportable(dataset, every)
     is_launched = launched_world_size() and not isinstance(dataset, Dataset)
     if every["workers"] is not None or is_launched:
         from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
