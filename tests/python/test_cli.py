@@ -464,6 +464,6 @@ def test_text_that_begins_with_feature_0_is_read_by_all(data: Path) -> None:
     assert len(scores) == 60
     assert scores[0] < scores[2], "feature 0 says what is relevant"
     assert run("score", model, path).returncode == 65
-    told = good("combine", path, model, model, "--models", "--zero-based")
+    told = good("combine", path, model, model, "--zero-based")
     assert told.splitlines()[-1].split()[:2] == ["combined", "1.0000"]
     assert run("train", path, model, "--max-features", 0).returncode == 2

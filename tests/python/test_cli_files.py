@@ -67,7 +67,7 @@ def test_models_of_all_kinds_are_scored_evaluated_and_compared(
     assert of_model.split()[1:] == of_scores.split()[1:]
     compared = run("compare", "test.txt", model, "scores.txt").splitlines()[1].split()
     assert compared[1] == compared[2]
-    assert "combined" in run("combine", "test.txt", "--models", model, "own")
+    assert "combined" in run("combine", "test.txt", model, "own")
 
 
 def test_inspect_names_the_objective(run: Callable[..., str]) -> None:
@@ -95,7 +95,7 @@ def test_tables_are_read_as_text_is(folder: Path, run: Callable[..., str]) -> No
         expected = run("evaluate", "test.txt", "text.rrk").splitlines()[1]
         assert found.split()[1:] == expected.split()[1:]
     said = run("evaluate", "test.csv", "text.rrk", code=2)
-    assert "--qid: test.csv has no column 'qid'; its first ones are x0, query, x1" in said
+    assert "--qid: test.csv has no column 'qid'; its columns are x0, query, x1" in said
     said = run("evaluate", "test.csv", "text.rrk", "--qid", "query", code=2)
     assert "--label: test.csv has no column 'label'" in said
     lines = Path("test.csv").read_text("utf-8").splitlines()
@@ -130,7 +130,7 @@ def test_errors_name_the_line(run: Callable[..., str]) -> None:
         ("compare", "bad.txt", "own", "net"),
         ("evaluate", "train.txt", "own", "--more-data", "bad.txt"),
         ("train", "bad.txt", "x.rrk"),
-        ("combine", "bad.txt", "--models", "own", "net"),
+        ("combine", "bad.txt", "own", "net"),
     ):
         said = run(*arguments, code=65)
         assert "label[" in said

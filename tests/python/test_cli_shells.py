@@ -135,7 +135,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("train", "vali", "test"):
         docs = rr.datasets.read_letor(folder / f"{name}.txt")
         table = pd.DataFrame(docs.X, columns=list(docs.feature_names))
-        table.assign(grade=docs.y, query=docs.qid).to_parquet(folder / f"{name}.parquet")
+        table = table.assign(grade=docs.y, query=docs.qid)
+        table.to_parquet(folder / f"{name}.parquet")
+    table["market"] = np.where(docs.qid % 2 == 0, "en", "ja")
+    table.to_parquet(folder / "markets.parquet")
+    table = table.drop(columns=["market", "grade", "query"])
     texts = np.array(["news", "shop", "wiki"])[np.arange(len(docs.y)) % 3]
     table = table.assign(site=texts, brand=np.arange(len(docs.y)) % 5, label=docs.y, qid=docs.qid)
     table.to_parquet(folder / "sites.parquet")
@@ -214,9 +218,7 @@ def test_models_and_scores_go_through_pipes(folder: Path) -> None:
     assert done.stderr == "-: 3 trees\n"
     done = shell(folder, "rustrank convert - - --to ranklib < web.rrk | head -c 30")
     assert done.stdout.startswith("## LambdaMART")
-    done = shell(
-        folder, "rustrank combine vali.txt --models a.rrk b.rrk --save - | rustrank inspect x"
-    )
+    done = shell(folder, "rustrank combine vali.txt a.rrk b.rrk --save - | rustrank inspect x")
     assert done.returncode == 66
 
 

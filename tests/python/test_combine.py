@@ -355,7 +355,7 @@ def test_the_command_combines_scores(
     way.fit([two.a, two.b], two.y, qid=two.qid)
     assert (code, json.loads(said)["values"]["combined"]["mean"]) == (0, float(way.value))
     code, _, error = run(["combine", data, a, b, "--save", tmp_path / "no.rrk"], capsys)
-    assert (code, "--save needs --models" in error) == (2, True)
+    assert (code, "a.txt is no model" in error) == (2, True)
 
 
 def test_the_command_combines_models(
@@ -366,7 +366,7 @@ def test_the_command_combines_models(
     rr.datasets.make_polynomial(60, docs_per_query=20, seed=0).to_letor(data)
     for booster, file in zip(made, files, strict=True):
         booster.save(file)
-    arguments = ["combine", data, "--models", *files, "--save", both, "--valid", data]
+    arguments = ["combine", data, *files, "--save", both, "--valid", data]
     code, said, error = run(arguments, capsys)
     assert (code, error) == (0, "")
     best = rr.Combiner().fit(made, y, X=X, qid=qid)

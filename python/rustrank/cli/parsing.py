@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 #: The help about files, which several commands share.
 FILES = """\
 files:
-  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet or
-           *.csv, whose columns --label and --qid are named and whose other columns are features
+  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet,
+           *.csv or *.tsv, in which --label and --qid name columns and all other columns are features
   SCORES   one number a line, for the lines of DATA in their order
   MODEL    a model file, of ours or of another library, which scores DATA
   QRELS    TREC judgements, `qid iteration docno label`
@@ -56,12 +56,24 @@ _SHARED: dict[str, dict[str, Any]] = {
     "--max-features": _takes("N", int, 1 << 20, f"believe no feature above N ({1 << 20})"),
     "--label": _takes("NAME", str, "label", "column of labels, of Parquet and CSV (label)"),
     "--qid": _takes("NAME", str, "qid", "column of query ids, of Parquet and CSV (qid)"),
+    "--ignore": {
+        "metavar": "NAME,...",
+        "action": "append",
+        "default": None,
+        "help": "columns of Parquet and CSV that are no features; may be repeated",
+    },
     "--more-data": {
         "metavar": "DATA",
         "action": "append",
         "default": None,
         "help": "another file whose docs follow those of DATA; may be repeated",
     },
+    "--segments": _takes(
+        "NAME",
+        str,
+        None,
+        "column of Parquet and CSV whose values group queries: each group is evaluated, too",
+    ),
     "--zero-based": {"action": "store_true", "help": "the first feature of text is 0"},
     "--threads": _takes("N", int, None, "threads to use (all cores)"),
     "--json": {"action": "store_true", "help": "print JSON"},
@@ -71,11 +83,10 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "say on standard error how far it is: a bar on a terminal, lines elsewhere (yes)",
     },
 }
-#: How rankings are evaluated, the intervals of means, and how text is read: options by their purpose.
+#: How rankings are evaluated, the intervals of means, and how data are read: options by their purpose.
 JUDGING = ("gain", "ties", "empty", "relevant_from", "max_label")
 DRAWING = ("level", "resamples", "seed")
-READING = ("zero_based", "max_features")
-COLUMNS = ("label", "qid")
+READING = ("label", "qid", "ignore", "zero_based", "max_features")
 #: The names that completion offers as values of options; others may be valid, too. Of metrics those
 #: without a parameter, which shells would have to quote.
 OFFERED: dict[str, Sequence[str]] = {
@@ -244,7 +255,7 @@ def listed(given: str | Iterable[str]) -> list[str]:
 def add_metric_options(parser: Parser) -> None:
     """Add the options of `evaluate` and `compare`."""
     parser.add("--qrels", "QRELS", "TREC judgements; the other files are TREC runs")
-    parser.share("more_data", *COLUMNS, *READING)
+    parser.share("more_data", *READING, "segments")
     parser.add_metrics("metrics to compute; may be repeated (ndcg@10)")
     parser.share(*JUDGING)
     parser.flag("--single-precision", "with --qrels: round scores (trec_eval)")

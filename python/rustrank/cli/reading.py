@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-import gzip
-import importlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
-from rustrank.cli.parsing import reading_of
-from rustrank.cli.streams import path_of
+from rustrank.cli.parsing import listed, reading_of
+from rustrank.cli.streams import PIPE, path_of
+from rustrank.cli.tables import (
+    is_model,
+    is_table,
+    joined,
+    num_docs_of,
+    place_of_row,
+    read_table,
+    require_column,
+    require_data,
+    start_of,
+    text_in_column,
+)
 from rustrank.errors import DataError, ParamError
 
 if TYPE_CHECKING:
@@ -21,13 +31,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from rustrank.data.raw_rows import RawRows
     from rustrank.inputs.queries import Queries
+    from rustrank.metrics.evaluation import Judging
     from rustrank.model.booster import Booster
-
-#: How the names of tables end; all other files are LETOR text.
-_PARQUET, _CSV = (".parquet", ".pq"), (".csv", ".csv.gz")
-#: The most of a file that says whether it has scores: what a number may begin with.
-_MOST = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,88 +46,175 @@ class Docs:
     counts: Sequence[int]
     #: Raw features: an array, an Arrow table, or None if nobody needs them.
     X: Any
-    #: Labels; None if a table has none.
-    labels: NDArray[Any] | None
+    #: Labels; None if a table has none and nobody needs them.
+    labels: Any
     queries: Queries
     query_ids: NDArray[Any]
+    #: The segment of each document, of the column that --segments names.
+    segments: Any = None
 
     @property
     def num_docs(self) -> int:
         """The number of documents."""
         return sum(self.counts)
 
-    def score(self, booster: Booster, num_threads: int | None) -> NDArray[np.float64]:
-        """Return the scores of any model; features that no line of text mentions are 0."""
+    @property
+    def qid(self) -> NDArray[Any]:
+        """The query id of each document."""
+        from rustrank.inputs.queries import query_codes
+
+        return self.query_ids[query_codes(self.queries)]
+
+    @property
+    def width(self) -> int:
+        """The number of features of text; 0 of tables, which have names."""
+        return 0 if self.X is None or hasattr(self.X, "column_names") else int(self.X.shape[1])
+
+    def values(self, width: int = 0) -> Any:
+        """Return raw features, as many as asked for: features that no line of text mentions are 0."""
         import numpy as np
 
-        X = self.X
-        if isinstance(X, np.ndarray):
-            X = np.pad(X, ((0, 0), (0, max(0, booster.num_raw_features - X.shape[1]))))
+        if not self.width:
+            return self.X
+        return np.pad(self.X, ((0, 0), (0, max(0, width - self.X.shape[1]))))
+
+    def rows(self, width: int = 0) -> dict[str, Any]:
+        """Return features, labels and queries as functions of the package take them."""
+        return {"X": self.values(width), "y": self.labels, "qid": self.qid}
+
+    def score(self, file: str, booster: Booster, num_threads: int | None) -> NDArray[np.float64]:
+        """Return the scores of a model of any kind, read from a file."""
         of_rows = self.queries
         known = {"qid": of_rows[0]} if isinstance(of_rows, tuple) else {"group": of_rows}
-        return booster.predict(X, num_threads=num_threads, **known)
+        X = self.values(booster.num_raw_features)
+        with self.places_in_errors(f"{file}: "):
+            return booster.predict(X, num_threads=num_threads, **known)
+
+    def raw_rows(self, judging: Judging, width: int = 0) -> RawRows:
+        """Return features, labels and queries, checked, so that errors name the file and the line."""
+        from rustrank.data.raw_rows import as_raw_rows
+
+        self.check_labels(judging)
+        with self.places_in_errors():
+            return as_raw_rows(self.rows(width), ", ".join(self.files))
+
+    def check_labels(self, judging: Judging) -> None:
+        """Raise `DataError` for a label that has no gain, before only some of the rows are looked at."""
+        import numpy as np
+
+        from rustrank.metrics.evaluation import judge
+
+        with self.places_in_errors():
+            queries = self.queries, self.query_ids
+            judge(np.zeros(self.num_docs), self.labels, queries, judging, None)
 
     @contextmanager
-    def lines_in_errors(self) -> Iterator[None]:
-        """Let errors about rows name the file and the line."""
-        with lines_in_errors(self.files, self.counts):
-            yield
+    def places_in_errors(self, before: str = "") -> Iterator[None]:
+        """Let errors about documents name the file and the line, and text in columns, too."""
+        try:
+            with lines_in_errors(self.files, self.counts, before):
+                yield
+        except TypeError as error:
+            found = self._text_of(error)
+            if found is None:
+                raise
+            raise found from error
+
+    def _text_of(self, error: TypeError) -> DataError | None:
+        """Return the error of the column of a table that has text instead of numbers."""
+        if not hasattr(self.X, "column_names"):
+            return None
+        hint = str(error).partition(";")[2]
+        for name in self.X.column_names:
+            if repr(name) not in str(error):
+                continue
+            start = 0
+            for file, count in zip(self.files, self.counts, strict=True):
+                column = self.X.column(name).slice(start, count)
+                found = text_in_column(file, name, column, f";{hint}" if hint else "")
+                if found is not None:
+                    return found
+                start += count
+        return None
 
 
 @contextmanager
-def lines_in_errors(files: Sequence[str], counts: Sequence[int] | None = None) -> Iterator[None]:
-    """Let errors about rows name the line of text, or the row of the table, and its file."""
+def lines_in_errors(
+    files: Sequence[str], counts: Sequence[int] | None = None, before: str = ""
+) -> Iterator[None]:
+    """Let errors about data name the file, and the line or the row of the table where one is at fault.
+
+    Parameters
+    ----------
+    files
+        The files that were read, one after the other.
+    counts
+        The number of documents of each; by default they are read again.
+    before
+        What messages begin with.
+    """
     try:
         yield
     except DataError as error:
-        if error.row is not None and error.path is None:
-            place = _place(files, counts, error.row)
-            if place is not None:
-                error.path, error.line = place
-                error.args = (f"{error} ({error.path}, line {error.line})",)
+        if error.path is None:
+            place, error.path, error.line = _place(files, counts, error.row)
+            error.args = (f"{before}{error} ({place})",)
         raise
 
 
-def _place(files: Sequence[str], counts: Sequence[int] | None, row: int) -> tuple[str, int] | None:
-    """Return the file and the line of a row, if the file can be read again."""
-    if any(one.endswith(_PARQUET) or not Path(one).is_file() for one in files):
-        return None
+def _place(
+    files: Sequence[str], counts: Sequence[int] | None, row: int | None
+) -> tuple[str, str, int | None]:
+    """Return where a row stands, as text, its file and its line, as far as files can be read again."""
+    can_read = all(Path(file).is_file() for file in files)
+    if row is None or not can_read:
+        return ", ".join(files), files[0], None
     for at, file in enumerate(files):
-        if counts is not None and row >= counts[at]:
-            row -= counts[at]
-            continue
-        found = 0
-        for number, line in enumerate(_lines(file), 1):
-            # Tables have a line with names; blank lines and comments of text are no documents.
-            is_doc = number > 1 if file.endswith(_CSV) else not line.lstrip().startswith(b"#")
-            if not line.strip() or not is_doc:
-                continue
-            if found == row:
-                return file, number
-            found += 1
-        row -= found
-    return None
+        count = num_docs_of(file) if counts is None else counts[at]
+        if row < count:
+            place, line = place_of_row(file, row)
+            return place, file, line
+        row -= count
+    return ", ".join(files), files[0], None
 
 
-def _lines(file: str) -> Iterator[bytes]:
-    with Path(file).open("rb") as opened:
-        is_packed = opened.read(2) == b"\x1f\x8b"
-    with gzip.open(file) if is_packed else Path(file).open("rb") as opened:
-        yield from opened
+def data_files(data: str, options: argparse.Namespace) -> list[str]:
+    """Return a file of data and those of --more-data."""
+    return [data, *(options.more_data or ())]
 
 
-def is_table(file: str) -> bool:
-    """Whether a file is Parquet or CSV, by its name."""
-    return file.endswith((*_PARQUET, *_CSV))
+def read_docs(
+    files: Sequence[str],
+    options: argparse.Namespace,
+    *,
+    values: bool,
+    labelled: bool = True,
+) -> Docs:
+    """Read documents of one or more files, as all commands do.
 
-
-def read_docs(files: Sequence[str], options: argparse.Namespace, *, values: bool) -> Docs:
-    """Read documents, with their features where models score them."""
+    Parameters
+    ----------
+    files
+        LETOR text, or tables.
+    options
+        The options of the command: the names of columns, and how text is read.
+    values
+        Whether features are needed.
+    labelled
+        Whether labels are needed; queries with the same id in two files are an error then.
+    """
     tables = [file for file in files if is_table(file)]
     if tables and len(tables) < len(files):
-        message = f"files: got {files[0]} and others, expected all of one kind, text or tables"
+        message = f"files: got {', '.join(files)}, expected all of one kind, text or tables"
         raise ParamError(message, code="files")
-    return _of_tables(files, options) if tables else _of_text(files, options, values)
+    segments = getattr(options, "segments", None)
+    if segments is not None and not tables:
+        message = f"--segments: {files[0]} has no columns: expected Parquet or CSV"
+        raise ParamError(message, code="segments")
+    docs = _of_tables(files, options, segments) if tables else _of_text(files, options, values)
+    if labelled:
+        _require_labels(docs, options)
+    return docs
 
 
 def _of_text(files: Sequence[str], options: argparse.Namespace, values: bool) -> Docs:
@@ -130,6 +224,7 @@ def _of_text(files: Sequence[str], options: argparse.Namespace, values: bool) ->
 
     blocks, labels, sizes, ids = [], [], [], []
     for file in files:
+        require_text(file)
         if values:
             read = _rustrank.read_table(path_of(file), LetorOptions(**reading_of(options)))
             blocks.append(read[0])
@@ -147,58 +242,103 @@ def _of_text(files: Sequence[str], options: argparse.Namespace, values: bool) ->
     return Docs(files, counts, X, np.concatenate(labels), np.concatenate(sizes), np.array(ids))
 
 
-def _numbered(qid: Any) -> tuple[Queries, NDArray[Any]]:
-    from rustrank.inputs.queries import as_ids, group_ids
-
-    codes, names = group_ids(as_ids(qid))
-    return (codes, len(names)), names
-
-
-def _of_tables(files: Sequence[str], options: argparse.Namespace) -> Docs:
-    from rustrank.inputs.vectors import as_labels
-
-    try:
-        arrow = importlib.import_module("pyarrow")
-        csv, parquet = (importlib.import_module(f"pyarrow.{one}") for one in ("csv", "parquet"))
-    except ImportError:
-        message = "Parquet and CSV need pyarrow: pip install pyarrow"
-        raise ImportError(message) from None
-    tables = []
-    for file in files:
-        try:
-            table = parquet.read_table(file) if file.endswith(_PARQUET) else csv.read_csv(file)
-        except arrow.ArrowInvalid as error:
-            raise DataError(f"{file}: {error}", code="table", path=file) from None
-        if options.qid not in table.column_names:
-            columns = ", ".join(table.column_names[:8])
-            message = f"--qid: {file} has no column {options.qid!r}; its first ones are {columns}"
-            raise ParamError(message, code="qid")
-        tables.append(table)
-    whole = arrow.concat_tables(tables)
-    queries, names = _numbered(whole.column(options.qid))
-    labels, features = None, whole.drop_columns([options.qid])
-    if options.label in features.column_names:
-        labels = as_labels(features.column(options.label))
-        features = features.drop_columns([options.label])
-    counts = [table.num_rows for table in tables]
-    return Docs(files, counts, features, labels, queries, names)
+def require_text(file: str) -> None:
+    """Raise `DataError` for a file that is called text and is something else."""
+    if file != PIPE:
+        require_data(file)
 
 
-def labels_of(docs: Docs, options: argparse.Namespace) -> NDArray[Any]:
-    """Return the labels; an error if a table has none, or if a query of text is in two files."""
+def _of_tables(
+    files: Sequence[str], options: argparse.Namespace, segments: str | None = None
+) -> Docs:
     import numpy as np
 
-    names, times = np.unique(docs.query_ids, return_counts=True)
+    labels, codes, ids = [], [], []
+    tables, num_queries = [], 0
+    ignored = listed(options.ignore or ())
+    for file in files:
+        table = read_table(file, options.qid)
+        require_column(file, table.column_names, "--qid", options.qid)
+        for name in ignored:
+            require_column(file, table.column_names, "--ignore", name)
+        if segments is not None:
+            require_column(file, table.column_names, "--segments", segments)
+        with lines_in_errors([file]):
+            if not table.num_rows:
+                message = "the data have no rows: expected at least one query with one document"
+                raise DataError(message, code="data.empty")
+            of_rows, of_file = _numbered(table.column(options.qid))
+        # Queries of two files are not one query, as of text.
+        codes.append(of_rows + num_queries)
+        ids.append(of_file)
+        num_queries += len(of_file)
+        if options.label in table.column_names:
+            labels.append(_labels(file, table.column(options.label), options.label))
+        tables.append(table)
+    whole = joined(files, tables)
+    of_segments = None if segments is None else whole.column(segments)
+    others = [options.qid, *ignored, *([segments] if segments else [])]
+    if labels:
+        others.append(options.label)
+    counts = [table.num_rows for table in tables]
+    queries = np.concatenate(codes).astype(np.uint32), num_queries
+    return Docs(
+        files,
+        counts,
+        whole.drop_columns(list(dict.fromkeys(others))),
+        np.concatenate(labels) if labels else None,
+        queries,
+        np.concatenate(ids),
+        of_segments,
+    )
+
+
+def _numbered(column: Any) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+    """Return the number of each row's query in its file, and the ids; an empty id of CSV is missing."""
+    from rustrank.inputs.queries import as_ids, group_ids
+
+    ids = as_ids(column)
+    if ids.dtype.kind == "O":
+        ids = ids.copy()
+        ids[ids == ""] = None
+    return group_ids(ids)
+
+
+def _labels(file: str, column: Any, name: str) -> NDArray[Any]:
+    from rustrank.inputs.vectors import as_labels, first_true
+
+    try:
+        with lines_in_errors([file]):
+            labels = as_labels(column)
+            row = first_true(~(labels >= 0))
+            if row is not None:
+                shown = "missing" if labels[row] != labels[row] else f"{labels[row]:g}"
+                message = f"label[{row}] is {shown}: expected a finite number from 0 to 2^24"
+                raise DataError(message, code="label", row=row)
+            return labels
+    except TypeError as error:
+        found = text_in_column(file, name, column, "")
+        if found is None:
+            message = (
+                f"{file}: column {name!r}: got {column.type}, expected labels, which are numbers"
+            )
+            found = DataError(message, code="label", path=file)
+        raise found from error
+
+
+def _require_labels(docs: Docs, options: argparse.Namespace) -> None:
+    """Raise an error if a table has no labels, or if a query is in two files."""
+    import numpy as np
+
+    names, times = np.unique(docs.query_ids.astype(str), return_counts=True)
     if times.max(initial=1) > 1:
         message = (
             f"qid {str(names[times > 1][0])!r} stands in two files: keep the docs of a query in one file, "
             "and let qids differ between files"
         )
-        raise DataError(message, code="query.again")
+        raise DataError(message, code="query.again", path=docs.files[0])
     if docs.labels is None:
-        message = f"--label: {docs.files[0]} has no column {options.label!r}"
-        raise ParamError(message, code="label")
-    return docs.labels
+        require_column(docs.files[0], docs.X.column_names, "--label", options.label)
 
 
 def has_scores(file: str) -> bool:
@@ -207,15 +347,15 @@ def has_scores(file: str) -> bool:
     if not Path(file).is_file():
         return True
     with Path(file).open("rb") as opened:
-        start = opened.read(_MOST)
-    if start.startswith(b"\x1f\x8b"):
-        return True
+        if opened.read(2) == b"\x1f\x8b":
+            return True
+    start = start_of(file)
     words = start.split(maxsplit=1)
     try:
         float(words[0] if words else b"0")
     except ValueError:
-        # Files of models begin with a word or a brace; a line that is no number is named on reading.
-        return not start.lstrip().startswith((b"rustrank model", b"tree", b"{", b"#", b"<"))
+        # A line that is no number is named on reading.
+        return not is_model(start, of_any_library=True)
     return True
 
 
@@ -224,17 +364,17 @@ def read_ranker(file: str, docs: Docs, options: argparse.Namespace) -> NDArray[n
     from rustrank.model.booster import Booster
 
     if not has_scores(file):
-        return docs.score(Booster.load(file), options.threads)
+        return docs.score(file, Booster.load(file), options.threads)
+    return read_scores(file, docs, options)
+
+
+def read_scores(file: str, docs: Docs, options: argparse.Namespace) -> NDArray[np.float64]:
+    """Return the scores of a file, which has one for each document."""
     scores = _rustrank.read_scores(path_of(file), options.threads)
-    require_length(file, scores, docs.num_docs, ", ".join(docs.files))
-    return scores
-
-
-def require_length(path: str, scores: NDArray[Any], num_docs: int, data: str) -> None:
-    """Raise `DataError` for a file of scores that does not have one for each document."""
-    if len(scores) != num_docs:
+    if len(scores) != docs.num_docs:
         message = (
-            f"{path} has the wrong length: got {len(scores)} scores, expected {num_docs}, "
-            f"one for each doc of {data}"
+            f"{file} has the wrong length: got {len(scores)} scores, expected {docs.num_docs}, "
+            f"one for each doc of {', '.join(docs.files)}"
         )
-        raise DataError(message, code="length", path=path)
+        raise DataError(message, code="length", path=file)
+    return scores

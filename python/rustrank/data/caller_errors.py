@@ -44,8 +44,14 @@ def errors_in_order_of_rows(
                     _evaluate_labels(one, judging)
                 except DataError as of_valid:
                     of_valid.args = (f"{name}: {of_valid}",)
+                    vars(of_valid)["_dataset"] = one
                     raise
         raise
+
+
+def is_of(error: DataError, dataset: object) -> bool:
+    """Whether an error of training is about a row of this validation set."""
+    return vars(error).get("_dataset") is dataset
 
 
 def _valid_sets(valid: Any) -> list[tuple[str, Dataset | JudgedDocs]]:

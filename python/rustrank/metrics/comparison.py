@@ -234,8 +234,11 @@ class Comparison(ResultMapping[MetricComparison]):
         return [value.statement for value in self.values()]
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Return plain numbers of each metric."""
-        return {name: value.to_dict() for name, value in self.items()}
+        """Return plain numbers of each metric; of a segment, ``p_holm`` is the corrected p-value."""
+        plain = {name: value.to_dict() for name, value in self.items()}
+        for name, p in self._p_holm.items():
+            plain[name]["p_holm"] = p
+        return plain
 
     def _tables(self) -> list[Table]:
         one = next(iter(self.values()))

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import warnings
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rustrank import _rustrank
 from rustrank.cli.parsing import DRAWING, JUDGING, listed, passed
-from rustrank.cli.reading import has_scores, labels_of, read_docs, read_ranker
+from rustrank.cli.reading import data_files, has_scores, read_docs, read_ranker
 from rustrank.cli.streams import path_of
 from rustrank.errors import ParamError
 from rustrank.formatting import count
 from rustrank.metrics.evaluation import Drawing, Judging, judge
+from rustrank.metrics.segments import as_segments
 
 if TYPE_CHECKING:
     import argparse
 
     from rustrank.metrics.evaluation import Evaluation
+    from rustrank.metrics.segments import QueriesOfSegments
 
 
-def evaluations(
-    options: argparse.Namespace, wanted: str, is_good: bool
-) -> tuple[list[Evaluation], Drawing]:
+class Evaluated(NamedTuple):
+    """The evaluation of each file, the queries of each segment, and how intervals are drawn."""
+
+    results: list[Evaluation]
+    segments: QueriesOfSegments | None
+    drawing: Drawing
+
+
+def evaluations(options: argparse.Namespace, wanted: str, is_good: bool) -> Evaluated:
     """Evaluate TREC runs, or files of scores and models after a data file.
 
     Options are checked before a large file is read; ``is_good`` says whether the number of files is right.
@@ -33,13 +41,16 @@ def evaluations(
         if vars(options).get(name) and options.qrels is None:
             message = f"--{name.replace('_', '-')} needs --qrels: it is about TREC runs"
             raise ParamError(message, code=name)
+    if options.segments is not None and options.qrels is not None:
+        message = "--segments: not with --qrels: it names a column of Parquet or CSV"
+        raise ParamError(message, code="segments")
     if not is_good:
         raise ParamError(f"files: got {len(options.files)}, expected {wanted}", code="files")
     judging = Judging(listed(options.metric or ["ndcg@10"]), **passed(options, *JUDGING))
     nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
     judge(np.zeros(1), *nothing, judging, None)
     drawing = Drawing(**passed(options, *DRAWING))
-    results, files = {}, options.files
+    results, files, segments = {}, options.files, None
     # What is compared with itself is read, and warned about, only once.
     if options.qrels is not None:
         for run in dict.fromkeys(files):
@@ -47,13 +58,16 @@ def evaluations(
     else:
         data, *files = files
         has_models = any(not has_scores(file) for file in files)
-        docs = read_docs([data, *(options.more_data or ())], options, values=has_models)
-        labels, queries = labels_of(docs, options), (docs.queries, docs.query_ids)
+        docs = read_docs(data_files(data, options), options, values=has_models)
+        queries = docs.queries, docs.query_ids
+        with docs.places_in_errors():
+            segments = as_segments(docs.segments, *queries)
         for path in dict.fromkeys(files):
             scores = read_ranker(path, docs, options)
-            with docs.lines_in_errors():
-                results[path] = judge(scores, labels, queries, judging, None)
-    return [results[path] for path in files], drawing
+            with docs.places_in_errors():
+                found = judge(scores, docs.labels, queries, judging, None)
+            results[path] = found.of_segments(segments)
+    return Evaluated([results[path] for path in files], segments, drawing)
 
 
 def _evaluated_run(run: str, options: argparse.Namespace, judging: Judging) -> Evaluation:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.parsing import READING, listed, passed, reading_of
+from rustrank.cli.parsing import READING, listed, passed
+from rustrank.cli.reading import data_files, read_docs
 from rustrank.cli.streams import path_of, print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
@@ -21,7 +22,8 @@ _EPILOG = """\
 files:
   BASE     a model file, of ours or of another library: a ranker of another market
   TARGET   the little data there is of the market that a ranker is wanted for
-  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`; plain or gzip
+  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet,
+           *.csv or *.tsv, in which --label and --qid name columns and all other columns are features
 
 Recipes are fitted to TARGET, and choose by folds of it, or by --held-out, what they leave open. What they
 are worth is measured on --valid-closed (without it, on three tenths of TARGET's queries) and, if there
@@ -45,7 +47,7 @@ def register(parser: Parser) -> None:
         _run,
         "[options] BASE TARGET",
         _EPILOG,
-        reads=("target", "background", "held_out", "valid_closed", "valid_open"),
+        reads=("target", "more_data", "background", "held_out", "valid_closed", "valid_open"),
         models=("base", "also"),
         writes=("save", "plot"),
     )
@@ -69,24 +71,29 @@ def register(parser: Parser) -> None:
     add("--plot", "FILE", "draw values and intervals (png, svg, pdf); needs matplotlib")
     parser.share("gain", "max-label", "level")
     add("--seed", text="seed of everything random (0)")
+    add("--more-data", text="another file whose docs follow those of TARGET; may be repeated")
     parser.share("progress", *READING, "threads", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
     from rustrank.adaptation.adaptation import adapt
+    from rustrank.metrics.evaluation import Judging
 
     bases = _bases(options)
     width = next(iter(bases.values())).num_features
-    reading = reading_of(options)
+    judging = Judging(options.metric, **passed(options, "gain", "max_label"))
 
-    def docs(name: str | None) -> Any:
-        return None if name is None else _docs(path_of(name), width, reading)
+    def docs(name: str | None, more: bool = False) -> Any:
+        if name is None:
+            return None
+        files = data_files(name, options) if more else [name]
+        return read_docs(files, options, values=True).raw_rows(judging, width)
 
     given = ("learning_rate", "num_leaves", "num_trees")
     names = ("metric", "mixing", "level", "seed", "gain", "max_label", "progress")
     found = adapt(
         bases,
-        docs(options.target),
+        docs(options.target, more=True),
         docs(options.background),
         held_out=options.folds if options.held_out is None else docs(options.held_out),
         valid_closed=docs(options.valid_closed),
@@ -110,18 +117,6 @@ def _bases(options: argparse.Namespace) -> Mapping[str, Booster]:
         message = f"--also: two models are called the same, of {', '.join(names)}"
         raise ParamError(message, code="also")
     return {name: Booster.load(path_of(file)) for name, file in zip(names, files, strict=True)}
-
-
-def _docs(path: str, width: int, reading: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """Read a file; features that are missing in all lines are 0."""
-    import numpy as np
-
-    from rustrank.datasets import read_letor
-
-    X, y, qid = read_letor(path, **reading)
-    if X.shape[1] < width:
-        X = np.pad(X, ((0, 0), (0, width - X.shape[1])))
-    return X, y, qid
 
 
 def _write(found: Adaptation, options: argparse.Namespace) -> None:

@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rustrank import _rustrank
-from rustrank.cli.parsing import COLUMNS, JUDGING, READING, passed
-from rustrank.cli.reading import labels_of, lines_in_errors, read_docs
-from rustrank.cli.streams import PIPE, path_of, print_result, save_model, save_plot
+from rustrank.cli.parsing import JUDGING, READING, passed
+from rustrank.cli.reading import data_files, has_scores, read_docs, read_ranker
+from rustrank.cli.streams import PIPE, print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
 if TYPE_CHECKING:
@@ -17,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rustrank.cli.parsing import Parser
-    from rustrank.cli.reading import Docs
     from rustrank.combining.combiner import Combiner
 
 _EPILOG = """\
 files:
-  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or *.parquet, *.csv
+  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet,
+           *.csv or *.tsv, in which --label and --qid name columns and all other columns are features
   SCORES   one number a line, for the lines of DATA in their order
-  MODEL    with --models: a model file, of ours or of another library
+  MODEL    a model file, of ours or of another library, which scores DATA
   A - stands for standard input.
 
 Two rankers are swept over all their mixtures: the answer is exact, the middle of the best interval.
@@ -34,7 +33,8 @@ on a held-out set too, and of several rankers the weights that are best there ar
 examples:
   rustrank combine vali.txt bm25.txt mine.txt --plot curve.png
   rustrank combine vali.txt a.txt b.txt c.txt --metric err@20 --valid test.txt ta.txt tb.txt tc.txt
-  rustrank combine vali.txt --models a.rrk b.rrk --save both.rrk
+  rustrank combine vali.txt a.rrk b.rrk --valid test.txt --save both.rrk
+  rustrank combine vali.txt bm25.txt web.rrk --valid test.txt ta.txt
 """
 
 _METHODS = (
@@ -52,16 +52,14 @@ _METHODS = (
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    usage = "[options] DATA {SCORES... | --models MODEL...}"
-    reads, writes = ("data", "files", "valid"), ("save", "scores", "plot")
+    usage = "[options] DATA {SCORES | MODEL}..."
+    reads, writes = ("data", "files", "valid", "more_data"), ("save", "scores", "plot")
     parser.define(_run, usage, _EPILOG, reads=reads, writes=writes)
     add, flag = parser.add, parser.flag
     add("data", "DATA", "the docs that weights are fitted to")
-    add("files", "FILE", "SCORES..., or with --models MODEL...", nargs="+")
-    flag("--models", "the files are models, which score DATA")
-    add(
-        "--valid", "FILE", "a held-out set: its DATA, and without --models its SCORES...", nargs="+"
-    )
+    add("files", "FILE", "SCORES of DATA, and models, which score it", nargs="+")
+    held_out = "a held-out set: its DATA, and its SCORES for each ranker that is no model"
+    add("--valid", "FILE", held_out, nargs="+")
     add("--metric")
     several = "auto, sweep, coordinate, best_first, ..."
     add("--method", "NAME", several, default="auto", offered=_METHODS)
@@ -69,10 +67,10 @@ def register(parser: Parser) -> None:
     flag("--non-negative", "no weights below 0")
     add("--restarts", "N", "begin anew so often (0)", type=int, default=0)
     add("--seed", text="of restarts and jitter (0)")
-    add("--save", "MODEL", "with --models: save all as one model")
+    add("--save", "MODEL", "save the mixture as one model; all rankers must be models")
     add("--scores", "FILE", "write the combined score of each line of DATA")
     add("--plot", "FILE", "draw the metric (png, svg, pdf); needs matplotlib")
-    parser.share(*JUDGING, *COLUMNS, *READING, "threads", "json")
+    parser.share(*JUDGING, "more_data", *READING, "threads", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -84,50 +82,45 @@ def _combined(options: argparse.Namespace) -> Combiner:
     """Fit a combiner, and write the outputs."""
     from rustrank.combining.combiner import Combiner
 
-    if options.save and not options.models:
-        raise ParamError("--save needs --models: scores alone are no model", code="save")
+    scores = [file for file in options.files if has_scores(file)]
+    if options.save and scores:
+        message = f"--save: {scores[0]} is no model, and a mixture of scores is none either"
+        raise ParamError(message, code="save")
     names = ("method", "alphas", "restarts", "seed", *JUDGING)
     negative = not options.non_negative
     combiner = Combiner(options.metric, negative=negative, **passed(options, *names))
-    given = _models if options.models else _scores
-    fitted = given(options.data, options.files, options)
+    fitted = _fitted(data_files(options.data, options), options.files, options)
     valid = None
     if options.valid is not None:
-        data, *files = options.valid
-        if options.models and files:
-            message = f"--valid: got {len(files) + 1} files, expected DATA: models score it"
+        data, *theirs = options.valid
+        if len(theirs) != len(scores):
+            message = (
+                f"--valid: got {len(theirs)} files of scores, expected {len(scores)}: DATA, and one for each "
+                "ranker that is no model"
+            )
             raise ParamError(message, code="valid")
-        valid = given(data, options.files if options.models else files, options)
+        of_valid = iter(theirs)
+        files = [next(of_valid) if file in scores else file for file in options.files]
+        valid = _fitted([data], files, options)
         # By their order: files of other docs have other names.
         valid["rankers"] = list(valid["rankers"].values())
-    with lines_in_errors([options.data]):
-        combiner.fit(**fitted, valid=valid)
+    combiner.fit(**fitted, valid=valid)
     _write(combiner, fitted, options)
     return combiner
 
 
-def _scores(data: str, files: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
-    docs = read_docs([data], options, values=False)
-    rankers = [_rustrank.read_scores(path_of(name), options.threads) for name in files]
-    return _fitted(docs, files, rankers, options)
-
-
-def _models(data: str, files: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
-    """Score the values of the data with each model, which may be of any kind."""
-    from rustrank.model.booster import Booster
-
-    docs = read_docs([data], options, values=True)
-    rankers = [docs.score(Booster.load(name), options.threads) for name in files]
-    return _fitted(docs, files, rankers, options)
-
-
 def _fitted(
-    docs: Docs, files: Sequence[str], rankers: Sequence[Any], options: argparse.Namespace
+    data: Sequence[str], files: Sequence[str], options: argparse.Namespace
 ) -> dict[str, Any]:
-    """Return the arguments of `Combiner.fit`."""
-    queries = docs.queries
-    known = {"qid": queries[0]} if isinstance(queries, tuple) else {"group": queries}
-    return {"rankers": _named(files, rankers), "y": labels_of(docs, options), **known}
+    """Return the arguments of `Combiner.fit`: rankers as scores, labels and queries."""
+    from rustrank.metrics.evaluation import Judging
+
+    has_models = any(not has_scores(file) for file in files)
+    docs = read_docs(data, options, values=has_models)
+    rankers = [read_ranker(file, docs, options) for file in files]
+    # The combiner does not know which of its two sets has a bad label.
+    docs.check_labels(Judging(options.metric, **passed(options, *JUDGING)))
+    return {"rankers": _named(files, rankers), "y": docs.labels, "qid": docs.qid}
 
 
 def _named(files: Sequence[str], rankers: Sequence[Any]) -> dict[str, Any]:

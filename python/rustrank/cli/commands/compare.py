@@ -24,6 +24,7 @@ examples:
   rustrank compare test.txt bm25.txt mine.txt --metric ndcg@10,map
   rustrank compare test.txt bm25.txt mine.txt --per-query > differences.tsv
   rustrank compare test.txt bm25.txt web.rrk
+  rustrank compare markets.parquet a.rrk b.rrk --label grade --qid query --segments market
   rustrank compare --qrels qrels.txt bm25.run mine.run --json
 """
 
@@ -45,18 +46,24 @@ def _run(options: argparse.Namespace) -> int:
 
     runs = options.qrels is not None
     wanted = "two runs" if runs else "DATA A B, or --qrels QRELS A B"
-    (a, b), drawing = evaluations(options, wanted, len(options.files) == (2 if runs else 3))
+    (a, b), segments, drawing = evaluations(
+        options, wanted, len(options.files) == (2 if runs else 3)
+    )
     first, second = options.files[-2:]
     names = (first, second) if first != second else ("a", "b")
     warn_of_nothing(a)
-    compared = Comparison.of(a, b, names, drawing)
+    compared = Comparison.of(a, b, names, drawing).of_segments(segments, names, drawing)
     if options.json:
         data = options.qrels if runs else options.files[0]
         metrics = compared.to_dict()
         for metric, one in compared.items() if options.per_query else ():
             ids = one.query_ids.tolist()
             metrics[metric]["per_query"] = dict(zip(ids, one.per_query.tolist(), strict=True))
-        print_json({"data": data, "a": first, "b": second, "metrics": metrics})
+        shown = {"data": data, "a": first, "b": second, "metrics": metrics}
+        if compared.segments:
+            parts = compared.segments.items()
+            shown["segments"] = {str(name): part.to_dict() for name, part in parts}
+        print_json(shown)
     elif options.per_query:
         _print_values(compared)
     else:

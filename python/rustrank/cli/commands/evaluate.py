@@ -24,6 +24,7 @@ examples:
   rustrank evaluate test.txt bm25.txt mine.txt --per-query > values.tsv
   rustrank evaluate test.txt web.rrk bm25.txt
   rustrank evaluate test.parquet web.rrk --label grade --qid query
+  rustrank evaluate markets.parquet web.rrk --label grade --qid query --segments market
   rustrank score web.rrk test.txt | rustrank evaluate test.txt - --json
   rustrank evaluate --qrels qrels.txt bm25.run --metric ndcg@10
   as trec_eval does it: --gain linear --ties rows --empty zero --single-precision
@@ -50,30 +51,63 @@ def _run(options: argparse.Namespace) -> int:
 
     runs = options.qrels is not None
     wanted = "DATA and SCORES, or --qrels QRELS"
-    results, drawing = evaluations(options, wanted, runs or len(options.files) > 1)
+    results, _, drawing = evaluations(options, wanted, runs or len(options.files) > 1)
     named = list(zip(options.files[not runs :], results, strict=True))
     for result in results:
         warn_of_nothing(result)
     if options.json:
-        shown = [
-            {"scores": name, "metrics": _plain(result, drawing, options)} for name, result in named
-        ]
+        shown = [{"scores": name, **_plain(result, drawing, options)} for name, result in named]
         print_json({"data": options.qrels if runs else options.files[0], "results": shown})
     elif options.per_query:
         _print_values(named)
     else:
-        head = ["scores", "metric", "mean", f"{percent(options.level)} interval"]
-        rows = []
-        for name, result in named:
-            for metric, value in result.items():
-                ends = interval(drawing.interval(value))
-                counts = [f"{value.num_queries:,}", f"{value.num_skipped:,}"]
-                rows.append([name, metric, number(value), ends, *counts])
-        sys.stdout.write(text_table([*head, "queries", "skipped"], rows, left=2) + "\n")
+        sys.stdout.write("\n\n".join(_tables(named, drawing)) + "\n")
     return 0
 
 
+def _tables(named: Sequence[tuple[str, Evaluation]], drawing: Drawing) -> list[str]:
+    """Return the table of all queries, and that of the segments if there are any."""
+    head = ["metric", "mean", f"{percent(drawing.level)} interval", "queries", "skipped"]
+    rows = [[name, *row] for name, result in named for row in _rows(result, drawing)]
+    tables = [text_table(["scores", *head], rows, left=2)]
+    rows = [
+        [name, str(segment), *row]
+        for name, result in named
+        for segment, part in result.segments.items()
+        for row in _rows(part, drawing)
+    ]
+    if rows:
+        tables.append(text_table(["scores", "segment", *head], rows, left=3))
+    return tables
+
+
+def _rows(result: Evaluation, drawing: Drawing) -> list[list[str]]:
+    return [
+        [
+            metric,
+            number(value),
+            interval(drawing.interval(value)),
+            f"{value.num_queries:,}",
+            f"{value.num_skipped:,}",
+        ]
+        for metric, value in result.items()
+    ]
+
+
 def _plain(result: Evaluation, drawing: Drawing, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the metrics as plain values, and those of each segment."""
+    plain: dict[str, Any] = {"metrics": _plain_metrics(result, drawing, options)}
+    if result.segments:
+        plain["segments"] = {
+            str(name): _plain_metrics(part, drawing, options)
+            for name, part in result.segments.items()
+        }
+    return plain
+
+
+def _plain_metrics(
+    result: Evaluation, drawing: Drawing, options: argparse.Namespace
+) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for name, value in result.items():
         plain[name] = {

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank.cli.parsing import READING, reading_of
+from rustrank.cli.reading import read_docs, require_text
 from rustrank.cli.streams import PIPE, path_of, print_result
+from rustrank.cli.tables import is_model, is_table, start_of
 from rustrank.formatting import count, size, some, text_table
 
 if TYPE_CHECKING:
@@ -18,19 +20,18 @@ if TYPE_CHECKING:
     from rustrank.model.booster import Booster
 
 _EPILOG = """\
-FILE is LETOR or SVMlight text, plain or gzip, or a model of rustrank, LightGBM, XGBoost or CatBoost.
-The exit code is 65 if lines cannot be read, the docs of a query do not stand together, or no line
+FILE is LETOR or SVMlight text, plain or gzip; a table, *.parquet, *.csv or *.tsv, in which --label and
+--qid name columns; or a model of rustrank, LightGBM, XGBoost or CatBoost. The exit code is 65 if lines cannot be read, the docs of a query do not stand together, or no line
 has a feature: such a file cannot be loaded; and if a model is not whole.
 
 examples:
   rustrank inspect train.txt.gz
   rustrank inspect train.txt --features | head -n 20
+  rustrank inspect train.parquet vali.parquet --label grade --qid query
   rustrank inspect web.rrk
   rustrank inspect web.rrk --json > web.json
 """
 _DATA = 65
-#: What model files of all libraries start with; no line of data does.
-_STARTS = (b"rustrank model", b"tree", b"{")
 #: The longest bar, in characters.
 _BAR = 40
 #: Labels that are counted one by one.
@@ -54,41 +55,52 @@ _NO_FEATURES = {
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    parser.define(_run, "[options] FILE", _EPILOG, has_config=False)
-    parser.add("file", "FILE", "data or a model; - for data from a pipe")
+    parser.define(_run, "[options] FILE...", _EPILOG, reads=("files",), has_config=False)
+    parser.add("files", "FILE", "data or a model; - for text from a pipe", nargs="+")
     parser.flag("--features", "print a line a feature")
     parser.share(*READING, "json", "threads")
 
 
 def _run(options: argparse.Namespace) -> int:
-    return _model(options) if _is_model(options.file) else _data(options)
+    shown = [_inspected(file, options) for file in options.files]
+    plain = [
+        {what: file, **facts} for file, (what, facts, _) in zip(options.files, shown, strict=True)
+    ]
+    text = "\n\n\n".join(text for _, _, text in shown)
+    print_result(options, plain if len(plain) > 1 else plain[0], text)
+    is_good = all(
+        what == "model" or (facts["rows"] and not facts["findings"]) for what, facts, _ in shown
+    )
+    return 0 if is_good else _DATA
 
 
-def _is_model(name: str) -> bool:
-    if name == PIPE or not Path(name).is_file():
-        return False
-    with Path(name).open("rb") as file:
-        return file.read(16).lstrip().startswith(_STARTS)
+def _inspected(file: str, options: argparse.Namespace) -> tuple[str, dict[str, Any], str]:
+    """Return whether a file is data or a model, its facts, and the text that shows them."""
+    if file != PIPE and is_model(start_of(file)):
+        facts = _model(file)
+        return "model", facts, _model_text(file, facts, options.features)
+    facts = _data(file, options)
+    return "data", facts, _data_text(file, facts, options.features)
 
 
-def _model(options: argparse.Namespace) -> int:
+def _model(file: str) -> dict[str, Any]:
     from rustrank.model.booster import Booster
 
-    facts = _facts_of(Booster.load(options.file), Path(options.file).stat().st_size)
-    text = _model_text(options.file, facts, options.features)
-    return print_result(options, {"model": options.file, **facts}, text)
+    return _facts_of(Booster.load(file), Path(file).stat().st_size)
 
 
-def _data(options: argparse.Namespace) -> int:
+def _data(file: str, options: argparse.Namespace) -> dict[str, Any]:
     from rustrank.data.dataset_building import LetorOptions
 
-    how = LetorOptions(**reading_of(options))
-    summary = _rustrank.inspect_letor(path_of(options.file), how)
+    if is_table(file):
+        from rustrank.cli.table_summary import table_summary
+
+        return table_summary(read_docs([file], options, values=True, labelled=False))
+    require_text(file)
+    summary = _rustrank.inspect_letor(path_of(file), LetorOptions(**reading_of(options)))
     if summary["rows"] and not summary["features"]:
         summary["findings"].append(_NO_FEATURES)
-    text = _data_text(options.file, summary, options.features)
-    print_result(options, {"data": options.file, **summary}, text)
-    return 0 if summary["rows"] and not summary["findings"] else _DATA
+    return summary
 
 
 def _data_text(path: str, summary: dict[str, Any], with_features: bool) -> str:
@@ -99,7 +111,8 @@ def _data_text(path: str, summary: dict[str, Any], with_features: bool) -> str:
     if summary["rows"]:
         docs, queries = count(summary["rows"], "doc"), count(summary["queries"], "query", "queries")
         features, text = count(len(summary["features"]), "feature"), size(summary["bytes"])
-        head = f"{path}: {docs} in {queries}, {features}, {text} of text"
+        kind = "" if is_table(path) else " of text"
+        head = f"{path}: {docs} in {queries}, {features}, {text}{kind}"
         parts = [head, _labels(summary), _facts(summary)]
     if summary["findings"]:
         parts.append(_findings(path, summary))
@@ -108,6 +121,8 @@ def _data_text(path: str, summary: dict[str, Any], with_features: bool) -> str:
 
 def _labels(summary: dict[str, Any]) -> str:
     labels = [label for label, _ in summary["labels"]]
+    if not labels:
+        return "no labels: there is no column of that name, see --label"
     if len(labels) > _LABELS:
         return f"{len(labels):,} labels from {labels[0]:g} to {labels[-1]:g}"
     bar = "█" if _can_print("█") else "#"
@@ -143,7 +158,7 @@ def _facts(summary: dict[str, Any]) -> str:
     dull = "{queries_without_relevant:,} without a relevant doc, {queries_with_one_label:,} with one label only"
     facts = [
         ("docs a query", sizes.format(**summary)),
-        ("queries", dull.format(**summary)),
+        ("queries", dull.format(**summary) if summary["labels"] else "without labels"),
         ("repeated rows", f"{summary['repeated_rows']:,}"),
         ("constant features", _some(constant)),
         ("missing values in", _some(missing)),
@@ -152,6 +167,8 @@ def _facts(summary: dict[str, Any]) -> str:
         facts.insert(0, ("features", f"{features[0]['index']} to {features[-1]['index']}"))
     if not summary["sorted_by_qid"]:
         facts.append(("order", "the docs of a query do not stand together"))
+    if text := [f"{one['index']} ({one['distinct']:,} values)" for one in summary.get("text", ())]:
+        facts.append(("text in", _some(text)))
     return text_table(facts[0], facts[1:], left=2)
 
 
@@ -176,10 +193,15 @@ def _findings(path: str, summary: dict[str, Any]) -> str:
 
 
 def _feature_table(summary: dict[str, Any]) -> str:
-    formats = ("{index}", "{rows:,}", "{missing:,}", "{min:.6g}", "{max:.6g}")
     rows = [
-        [*(one.format(**feature) for one in formats), "constant" if feature["constant"] else ""]
-        for feature in summary["features"]
+        [
+            str(one["index"]),
+            f"{one['rows']:,}",
+            f"{one['missing']:,}",
+            *("-" if one[end] is None else f"{one[end]:.6g}" for end in ("min", "max")),
+            "constant" if one["constant"] else "",
+        ]
+        for one in summary["features"]
     ]
     return text_table(["feature", "docs", "missing", "min", "max", ""], rows)
 

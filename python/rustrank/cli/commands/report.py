@@ -6,10 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rustrank import _rustrank
-from rustrank.cli.parsing import DRAWING, JUDGING, METRICS, READING, listed, passed, reading_of
-from rustrank.cli.reading import has_scores, require_length
-from rustrank.cli.streams import PIPE, path_of, print_result
+from rustrank.cli.parsing import DRAWING, JUDGING, METRICS, READING, listed, passed
+from rustrank.cli.reading import data_files, has_scores, read_docs, read_scores
+from rustrank.cli.streams import PIPE, print_result
 from rustrank.errors import ParamError
 from rustrank.inputs.scalars import choice
 
@@ -17,11 +16,16 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from rustrank.cli.parsing import Parser
+    from rustrank.cli.reading import Docs
+    from rustrank.model.booster import Booster
 
 _EPILOG = f"""\
 files:
-  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`; plain or gzip
+  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet,
+           *.csv or *.tsv, in which --label and --qid name columns and all other columns are features
   RANKER   a model file, of ours or of another library, which scores DATA; or scores, one number a
            line, for the lines of DATA in their order. NAME=RANKER calls it something else than its file
   A - stands for standard input.
@@ -32,14 +36,15 @@ that opens without a network. Features say why docs changed places where rankers
 
 examples:
   rustrank report test.txt bm25=bm25.txt mine=model.rrk
+  rustrank report test.parquet a.rrk b.rrk --label grade --qid query
   rustrank report test.txt a.rrk b.rrk lightgbm.txt --out page.html --title "Spring release" --examples 2
 """
 
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    usage = "[options] DATA RANKER..."
-    parser.define(_run, usage, _EPILOG, reads=("data",), models=("rankers",), writes=("out",))
+    usage, reads = "[options] DATA RANKER...", ("data", "more_data")
+    parser.define(_run, usage, _EPILOG, reads=reads, models=("rankers",), writes=("out",))
     add = parser.add
     add("data", "DATA", "the docs that rankers are judged by")
     add("rankers", "RANKER", "a model or scores, perhaps as NAME=FILE", nargs="+")
@@ -51,10 +56,11 @@ def register(parser: Parser) -> None:
     add("--feature-names", "FILE", "what features are called, from 1: a line each")
     default = "ndcg@10,err@10,map,mrr,precision@10"
     parser.add_metrics(f"metrics; may be repeated; the first decides ({default})")
-    parser.share(*JUDGING, *DRAWING, *READING, "threads", "json")
+    parser.share(*JUDGING, *DRAWING, "more_data", *READING, "threads", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
+    from rustrank.model.booster import Booster
     from rustrank.reporting.report import METRICS as BY_DEFAULT
     from rustrank.reporting.report import report
 
@@ -62,13 +68,19 @@ def _run(options: argparse.Namespace) -> int:
     files = _named(options.rankers)
     if options.baseline is not None:
         choice("--baseline", options.baseline, files, "baseline")
-    made = report(
-        **_docs(files, options),
-        metrics=listed(options.metric or BY_DEFAULT),
-        doc_ids=_lines(options.doc_ids),
-        feature_names=_lines(options.feature_names),
-        **passed(options, "baseline", "title", "examples", *JUDGING, *DRAWING),
+    docs, rankers = _read(files, options)
+    width = max(
+        (one.num_raw_features for one in rankers.values() if isinstance(one, Booster)), default=0
     )
+    with docs.places_in_errors():
+        made = report(
+            rankers,
+            **docs.rows(width),
+            metrics=listed(options.metric or BY_DEFAULT),
+            doc_ids=_lines(options.doc_ids),
+            feature_names=_lines(options.feature_names),
+            **passed(options, "baseline", "title", "examples", *JUDGING, *DRAWING),
+        )
     lines = list(made.statements)
     if options.out == PIPE:
         sys.stdout.write(made.html)
@@ -106,28 +118,16 @@ def _named(given: Sequence[str]) -> dict[str, str]:
     return named
 
 
-def _docs(files: Mapping[str, str], options: argparse.Namespace) -> dict[str, Any]:
-    """Read the rankers, which are models or scores, and the data, with features if models need them."""
-    import numpy as np
-
-    from rustrank.data.dataset_building import LetorOptions
+def _read(
+    files: Mapping[str, str], options: argparse.Namespace
+) -> tuple[Docs, dict[str, Booster | NDArray[Any]]]:
+    """Read the data, with features if models need them, and the rankers, which are models or scores."""
     from rustrank.model.booster import Booster
 
-    rankers: dict[str, Any] = {
-        name: _rustrank.read_scores(path_of(file), options.threads)
-        if has_scores(file)
-        else Booster.load(file)
+    models = {name: Booster.load(file) for name, file in files.items() if not has_scores(file)}
+    docs = read_docs(data_files(options.data, options), options, values=bool(models))
+    rankers = {
+        name: models[name] if name in models else read_scores(file, docs, options)
         for name, file in files.items()
     }
-    path, X = path_of(options.data), None
-    widths = [one.num_raw_features for one in rankers.values() if isinstance(one, Booster)]
-    if widths:
-        X, labels, sizes, ids = _rustrank.read_table(path, LetorOptions(**reading_of(options)))
-        # Features that no line mentions are 0.
-        X = np.pad(X, ((0, 0), (0, max(0, max(widths) - X.shape[1]))))
-    else:
-        labels, sizes, ids = _rustrank.read_labels(path, options.threads)
-    for name, one in rankers.items():
-        if not isinstance(one, Booster):
-            require_length(files[name], one, len(labels), options.data)
-    return {"rankers": rankers, "y": labels, "X": X, "qid": np.repeat(np.array(ids), sizes)}
+    return docs, rankers

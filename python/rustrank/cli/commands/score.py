@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.parsing import COLUMNS, READING, reading_of
-from rustrank.cli.reading import is_table, read_docs
+from rustrank.cli.parsing import READING, reading_of
+from rustrank.cli.reading import read_docs, require_text
 from rustrank.cli.streams import PIPE, path_of
+from rustrank.cli.tables import is_table
 from rustrank.errors import RustrankError
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Prints one score a line, for the lines of DATA in their order. MODEL may be a file of LightGBM, XGBoost
-or CatBoost too. DATA may be Parquet or CSV (*.parquet, *.csv), with a column of query ids. A - stands for
-standard input.
+or CatBoost too. DATA may be Parquet or CSV (*.parquet, *.csv, *.tsv), with a column of query ids. A - stands
+for standard input.
 
 examples:
   rustrank score web.rrk test.txt.gz > scores.txt
@@ -38,7 +39,7 @@ def register(parser: Parser) -> None:
     parser.add("model", "MODEL", "a model file")
     parser.add("data", "DATA", "LETOR or SVMlight text, plain or gzip; Parquet or CSV", nargs="+")
     parser.add("--out", "FILE", "where to write the scores (standard output)", default=PIPE)
-    parser.share(*COLUMNS, *READING, "threads")
+    parser.share(*READING, "threads")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -59,7 +60,9 @@ def _scores(booster: Booster, options: argparse.Namespace) -> Any:
     from rustrank.data.dataset import Dataset
 
     if len(options.data) > 1 or is_table(options.data[0]) or not _has_bins(booster):
-        return read_docs(options.data, options, values=True).score(booster, options.threads)
+        docs = read_docs(options.data, options, values=True, labelled=False)
+        return docs.score(options.model, booster, options.threads)
+    require_text(options.data[0])
     path = path_of(options.data[0])
     dataset = Dataset.from_letor(path, like=booster, **reading_of(options))
     return booster.predict(dataset, num_threads=options.threads)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.parsing import COLUMNS, OFFERED, READING, listed, offer, passed, reading_of
-from rustrank.cli.reading import is_table, labels_of, lines_in_errors, read_docs
+from rustrank.cli.parsing import OFFERED, READING, listed, offer, passed, reading_of
+from rustrank.cli.reading import data_files, lines_in_errors, read_docs, require_text
 from rustrank.cli.streams import path_of, print_result, save_model
-from rustrank.errors import ParamError
+from rustrank.cli.tables import is_table
+from rustrank.errors import DataError, ParamError
 from rustrank.formatting import number, text_table
 from rustrank.inputs.scalars import gain_of
 
@@ -33,6 +34,7 @@ examples:
   rustrank train train.txt web.rrk --config train.toml --seed 7
   rustrank train train.parquet web.rrk --label grade --qid query --valid vali.parquet
   rustrank train sites.parquet web.rrk --categorical site,brand
+  rustrank train markets.parquet web.rrk --label grade --qid query --ignore market
   rustrank train monday.txt web.rrk --more-data tuesday.txt
   rustrank train train.txt web.rrk --checkpoint web.part --resume
   rustrank train train.txt web.rrk --monotone '{"f3": 1, "f7": -1}' --num-trees 20
@@ -58,7 +60,11 @@ def register(parser: Parser) -> None:
     usage = "[options] DATA MODEL"
     parser.define(_run, usage, _EPILOG, reads=reads, models=("base",), writes=writes)
     add, flag = parser.add, parser.flag
-    add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip; Parquet or CSV")
+    add(
+        "data",
+        "DATA",
+        "the training set: LETOR or SVMlight text, plain or gzip; Parquet or CSV; or shards",
+    )
     add("model", "MODEL", "where to save the model")
     add("--valid", "DATA", "a validation set; may be repeated", action="append")
     text = (
@@ -67,7 +73,7 @@ def register(parser: Parser) -> None:
     add("--categorical", "NAME,...", text, action="append")
     flag("--query-ranks", "rank values within queries, as features of their own")
     flag("--resume", "go on from --checkpoint, if that file exists")
-    parser.share("more_data", *COLUMNS, *READING, "progress", "threads", "json")
+    parser.share("more_data", *READING, "progress", "threads", "json")
     group = parser.add_argument_group("parameters of rustrank.train")
     for one in _parameters():
         shown = "none" if one.default is None else str(one.default)
@@ -86,6 +92,7 @@ def _parameters() -> list[Parameter]:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from rustrank.data.caller_errors import is_of
     from rustrank.distributed import mpi
     from rustrank.training.train import train
 
@@ -93,8 +100,12 @@ def _run(options: argparse.Namespace) -> int:
     launched = mpi.launched_world_size() is not None
     of_data = _shards if given.get("workers") is not None or launched else _datasets
     data, valid = of_data(options, given.get("base"))
-    with lines_in_errors([options.data, *(options.more_data or ())]):
+    try:
         booster = train(data, valid=valid, **passed(options, "progress", "resume"), **given)
+    except DataError as error:
+        files = [name for name, one in (valid or {}).items() if is_of(error, one)]
+        with lines_in_errors(files or data_files(options.data, options)):
+            raise
     if launched and mpi.world().rank > 0:
         return 0
     save_model(booster, options.model)
@@ -114,11 +125,13 @@ def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, A
     from rustrank.data.dataset_building import BaseIfNeeded
 
     how = {**reading_of(options), "progress": None if options.progress else False}
-    files, valid = [options.data, *(options.more_data or ())], options.valid or ()
+    files, valid = data_files(options.data, options), options.valid or ()
     own = {"query_ranks": options.query_ranks, "categorical": _categorical(options)}
     if any(map(is_table, (*files, *valid))):
         dataset = _dataset(files, options, base=base, **own)
         return dataset, {name: _dataset([name], options, like=dataset) for name in valid}
+    for file in (*files, *valid):
+        require_text(file)
     paths: Any = [path_of(name) for name in files] if len(files) > 1 else path_of(options.data)
     scorer: Any = None if base is None else BaseIfNeeded(base)
     dataset = Dataset.from_letor(paths, base=scorer, **own, **how)
@@ -128,11 +141,10 @@ def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, A
 def _dataset(files: Sequence[str], options: argparse.Namespace, **more: Any) -> Dataset:
     """Read tables."""
     from rustrank.data.dataset import Dataset
-    from rustrank.inputs.queries import query_codes
 
     docs = read_docs(files, options, values=True)
-    qid = docs.query_ids[query_codes(docs.queries)]
-    return Dataset(docs.X, labels_of(docs, options), qid=qid, num_threads=options.threads, **more)
+    with docs.places_in_errors():
+        return Dataset(**docs.rows(), num_threads=options.threads, **more)
 
 
 def _categorical(options: argparse.Namespace) -> list[str | int] | None:

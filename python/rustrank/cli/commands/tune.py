@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
-from rustrank.cli.parsing import READING, passed, reading_of
-from rustrank.cli.streams import path_of, print_result, save_model, save_plot
+from rustrank.cli.parsing import READING, passed
+from rustrank.cli.reading import data_files, read_docs
+from rustrank.cli.streams import print_result, save_model, save_plot
 from rustrank.errors import ParamError, UnknownNameError, suggestion
 from rustrank.inputs.scalars import choice
 
@@ -36,6 +37,7 @@ what is tried:
 
 examples:
   rustrank tune train.txt best.rrk --try num_leaves=7,15,31 --try learning_rate=0.05,0.1
+  rustrank tune train.parquet best.rrk --label grade --qid query --try num_leaves=7,15
   rustrank tune train.txt best.rrk --trials 20 --valid vali.txt --set n_estimators=50
   rustrank tune train.txt best.rrk --space lambdasmart-2009 --folds 3 --records sweep.jsonl
   rustrank tune train.txt net.rrk --ranker lambdarank --try learning_rate=1e-4..1e-2:log --trials 5
@@ -45,10 +47,10 @@ _RANGE = re.compile(r"(.+?)\.\.(.+?)(:log)?")
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    writes = ("model", "plot", "records")
-    parser.define(_run, "[options] DATA MODEL", _EPILOG, reads=("data", "valid"), writes=writes)
+    reads, writes = ("data", "valid", "more_data"), ("model", "plot", "records")
+    parser.define(_run, "[options] DATA MODEL", _EPILOG, reads=reads, writes=writes)
     add = parser.add
-    add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip")
+    add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip; Parquet or CSV")
     add("model", "MODEL", "where to save the ranker with the best setting")
     add("--valid", "DATA", "what settings are judged by, instead of folds")
     add("--ranker", "NAME", "what is tuned (lambdamart)", default="lambdamart", offered=_RANKERS)
@@ -64,22 +66,25 @@ def register(parser: Parser) -> None:
     add("--seed", text="seed of everything random (0)")
     add("--jobs", "N", "settings to try at once (as many as cores)", type=int)
     add("--plot", "FILE", "draw values (png, svg, pdf); needs matplotlib")
-    parser.share(*READING, "progress", "threads", "json")
+    parser.share("more_data", *READING, "progress", "threads", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rustrank.datasets import read_letor
+    from rustrank.metrics.evaluation import Judging
     from rustrank.selection.tuning import tune
 
     search = ("method", "trials", "folds", "records")
     given = passed(options, *search, "metric", "gain", "max_label", "seed", "progress")
     ranker, space = _ranker(options, given["gain"]), _space(options)
-    reading = reading_of(options)
-    docs = read_letor(path_of(options.data), **reading)
-    valid = None
+    judging = Judging(options.metric, **passed(options, "gain", "max_label"))
+    docs = read_docs(data_files(options.data, options), options, values=True)
+    width, valid = docs.width, None
     if options.valid is not None:
-        valid = read_letor(path_of(options.valid), **reading)
-    found = tune(ranker, docs, space, valid=valid, n_jobs=options.jobs, **given)
+        held_out = read_docs([options.valid], options, values=True)
+        width = max(width, held_out.width)
+        valid = held_out.raw_rows(judging, width)
+    rows = docs.raw_rows(judging, width)
+    found = tune(ranker, rows, space, valid=valid, n_jobs=options.jobs, **given)
     save_model(found.booster, options.model)
     if options.plot:
         save_plot(found.plot()[0], options.plot)
