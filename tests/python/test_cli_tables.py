@@ -335,6 +335,45 @@ def test_a_file_is_what_its_name_says(folder: Path, run: Callable[..., str]) -> 
             assert part in run(*arguments, *COLUMNS, code=code), arguments
 
 
+def test_a_model_that_is_none_is_named_for_what_it_is(run: Callable[..., str]) -> None:
+    run("convert", "a.rrk", "ranklib.xml")
+    run("convert", "a.rrk", "a.onnx")
+    Path("a.rrk.gz").write_bytes(gzip.compress(Path("a.rrk").read_bytes()))
+    Path("a.cbm").write_bytes(b"CBM1\xa0\0\0")
+    Path("a.pkl").write_bytes(b"\x80\x04\x95")
+    for name, part in (
+        ("a.cbm", "a.cbm: this is CatBoost's binary format: save it by save_model(file"),
+        ("a.pkl", "a.pkl: this is a pickle"),
+        ("ranklib.xml", "ranklib.xml: this is RankLib's XML, which is written, not read"),
+        ("a.onnx", "a.onnx"),
+        ("a.rrk.gz", "a.rrk.gz: this is gzip, expected a model that is not packed"),
+    ):
+        for arguments in (
+            ("evaluate", "test.txt", name),
+            ("score", name, "test.txt"),
+            ("report", "test.txt", name),
+            ("combine", "test.txt", "a.rrk", name),
+            ("convert", name, "out.rrk"),
+            ("adapt", name, "test.txt"),
+        ):
+            assert part in run(*arguments, code=65), arguments
+        if name != "a.rrk.gz":
+            assert name in run("inspect", name, code=65)
+    for data in ("test.txt", "test.parquet"):
+        assert f"{data}: this is data, expected a model" in run("score", data, "a.rrk", code=65)
+        assert f"{data}: this is data" in run("train", "a.txt", "x.rrk", "--base", data, code=65)
+    assert "a.rrk: this is a model, expected data" in run("evaluate", "a.rrk", "test.txt", code=65)
+
+
+def test_shards_are_of_text_or_parquet(run: Callable[..., str]) -> None:
+    run("shard", "train.parquet", "shards", "--shards", "2", *COLUMNS, "--no-progress")
+    said = run("shard", "train.csv", "more", "--shards", "2", code=2)
+    assert "DATA: got train.csv, expected LETOR text or Parquet" in said
+    Path("csv.txt").write_bytes(Path("train.csv").read_bytes())
+    said = run("shard", "csv.txt", "more", "--shards", "2", code=65)
+    assert "csv.txt: this looks like CSV" in said
+
+
 def test_files_of_one_command_have_the_same_columns(run: Callable[..., str]) -> None:
     table = pd.read_csv("test.csv")
     table[table.columns[::-1]].to_csv("turned.csv", index=False)

@@ -149,7 +149,11 @@ def test_what_cannot_be_converted_is_one_line(files: Path, tmp_path: Path) -> No
     for arguments, code, said in (
         ((model, tmp_path / "m.doc"), 2, "--to LIBRARY"),
         ((model, tmp_path / "m", "--to", "mystery"), 2, "mystery"),
-        ((files / "train.txt", tmp_path / "m.rrk"), 65, "not a rustrank model"),
+        (
+            (files / "train.txt", tmp_path / "m.rrk"),
+            65,
+            "train.txt: this is data, expected a model",
+        ),
         ((tmp_path / "none", tmp_path / "m.rrk"), 66, "none"),
         ((model, tmp_path / "none" / "m.txt"), 66, "none"),
     ):

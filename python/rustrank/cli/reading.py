@@ -14,6 +14,7 @@ from rustrank.cli.tables import (
     is_model,
     is_table,
     joined,
+    model_hint,
     num_docs_of,
     place_of_row,
     read_table,
@@ -22,7 +23,7 @@ from rustrank.cli.tables import (
     start_of,
     text_in_column,
 )
-from rustrank.errors import DataError, ParamError
+from rustrank.errors import DataError, ModelFormatError, ParamError
 
 if TYPE_CHECKING:
     import argparse
@@ -346,9 +347,6 @@ def has_scores(file: str) -> bool:
     # What is read from a pipe is gone; a file that is missing is named on reading.
     if not Path(file).is_file():
         return True
-    with Path(file).open("rb") as opened:
-        if opened.read(2) == b"\x1f\x8b":
-            return True
     start = start_of(file)
     words = start.split(maxsplit=1)
     try:
@@ -359,12 +357,23 @@ def has_scores(file: str) -> bool:
     return True
 
 
-def read_ranker(file: str, docs: Docs, options: argparse.Namespace) -> NDArray[np.float64]:
-    """Return scores of documents: those of a file, or of a model."""
+def load_model(file: str) -> Booster:
+    """Read a model file of ours or of another library."""
     from rustrank.model.booster import Booster
 
+    try:
+        return Booster.load(path_of(file))
+    except ModelFormatError as error:
+        hint = None if file == PIPE else model_hint(file)
+        if hint is None:
+            raise
+        raise ModelFormatError(f"{file}: {hint}", code=error.code, path=file) from None
+
+
+def read_ranker(file: str, docs: Docs, options: argparse.Namespace) -> NDArray[np.float64]:
+    """Return scores of documents: those of a file, or of a model."""
     if not has_scores(file):
-        return docs.score(file, Booster.load(file), options.threads)
+        return docs.score(file, load_model(file), options.threads)
     return read_scores(file, docs, options)
 
 

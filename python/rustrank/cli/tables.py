@@ -28,6 +28,8 @@ _START = 4096
 #: What the files of models begin with that we read, and those that score but that we do not read.
 _MODELS = (b"rustrank model", b"tree\n", b"tree\r", b"{")
 _OTHER_MODELS = (b"#", b"<", b"CBM1", b"binf", b"\x80")
+#: Characters that no text has, by which other files are known, such as ONNX.
+_BINARY = bytes(range(9))
 #: The most columns that an error names.
 _NAMED = 8
 #: The columns in which pandas keeps an index that has no name.
@@ -52,7 +54,35 @@ def start_of(file: str) -> bytes:
 
 def is_model(start: bytes, *, of_any_library: bool = False) -> bool:
     """Whether a file with this start is a model: one that we read, or perhaps of another library."""
+    if of_any_library and _is_binary(start):
+        return True
     return start.lstrip().startswith((*_MODELS, *(_OTHER_MODELS if of_any_library else ())))
+
+
+def _is_binary(start: bytes) -> bool:
+    return any(byte in _BINARY for byte in start)
+
+
+def model_hint(file: str) -> str | None:
+    """Return what a file is that is not a model we read, if that can be seen, and what to do."""
+    with Path(file).open("rb") as stream:
+        if stream.read(2) == b"\x1f\x8b":
+            return "this is gzip, expected a model that is not packed"
+    start = start_of(file)
+    is_data = start.startswith(b"PAR1") or b" qid:" in start.partition(b"\n")[0]
+    return "this is data, expected a model" if is_data else _hint_of_other_model(start)
+
+
+def _hint_of_other_model(start: bytes) -> str | None:
+    for begins, hint in (
+        (b"CBM1", "this is CatBoost's binary format: save it by save_model(file, format='json')"),
+        (b"binf", "this is XGBoost's old binary format: save it by save_model('model.json')"),
+        (b"\x80", "this is a pickle: save the model by the method of its library"),
+        (b"## LambdaMART", "this is RankLib's XML, which is written, not read"),
+    ):
+        if start.startswith(begins):
+            return hint
+    return None
 
 
 def require_data(file: str) -> None:
@@ -67,6 +97,10 @@ def require_data(file: str) -> None:
         hint = f"this is not Parquet: it begins with {shown(start[:20])}"
     elif b" qid:" in start.partition(b"\n")[0]:
         hint = "this is LETOR text, not CSV: call it .txt" if file.endswith(_CSV) else ""
+    elif other := _hint_of_other_model(start):
+        hint = other
+    elif not file.endswith(_PARQUET) and _is_binary(start):
+        hint = "this is neither text nor a model that can be read"
     elif not is_table(file) and re.match(rb"[^\s:]+[,;\t][^\s:]+\s*\n", start):
         hint = "this looks like CSV: let its name end in .csv"
     if hint:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import READING, listed, passed
-from rustrank.cli.reading import data_files, read_docs
-from rustrank.cli.streams import path_of, print_result, save_model, save_plot
+from rustrank.cli.reading import data_files, load_model, read_docs
+from rustrank.cli.streams import print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
 if TYPE_CHECKING:
@@ -107,16 +107,15 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _bases(options: argparse.Namespace) -> Mapping[str, Booster]:
-    from rustrank.model.booster import Booster
 
     files = [options.base, *options.also]
     if len(files) == 1:
-        return {"base": Booster.load(path_of(files[0]))}
+        return {"base": load_model(files[0])}
     names = [Path(file).stem for file in files]
     if len(set(names)) < len(names):
         message = f"--also: two models are called the same, of {', '.join(names)}"
         raise ParamError(message, code="also")
-    return {name: Booster.load(path_of(file)) for name, file in zip(names, files, strict=True)}
+    return {name: load_model(file) for name, file in zip(names, files, strict=True)}
 
 
 def _write(found: Adaptation, options: argparse.Namespace) -> None:

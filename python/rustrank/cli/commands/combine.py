@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import JUDGING, READING, passed
-from rustrank.cli.reading import data_files, has_scores, read_docs, read_ranker
+from rustrank.cli.reading import data_files, has_scores, load_model, read_docs, read_ranker
 from rustrank.cli.streams import PIPE, print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
@@ -134,7 +134,6 @@ def _named(files: Sequence[str], rankers: Sequence[Any]) -> dict[str, Any]:
 
 def _write(combiner: Combiner, fitted: dict[str, Any], options: argparse.Namespace) -> None:
     from rustrank.combining.combiner import merged
-    from rustrank.model.booster import Booster
 
     if options.scores:
         mixed = combiner.predict(fitted["rankers"])
@@ -144,7 +143,7 @@ def _write(combiner: Combiner, fitted: dict[str, Any], options: argparse.Namespa
         else:
             Path(options.scores).write_text(lines, encoding="ascii")
     if options.save:
-        boosters = [Booster.load(name) for name in options.files]
+        boosters = [load_model(name) for name in options.files]
         save_model(merged(boosters, combiner.weights), options.save)
     if options.plot:
         save_plot(combiner.plot(), options.plot)

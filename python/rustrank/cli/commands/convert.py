@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rustrank.cli.streams import PIPE, path_of
+from rustrank.cli.reading import load_model
+from rustrank.cli.streams import PIPE
 from rustrank.errors import ParamError
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ def register(parser: Parser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rustrank.model.booster import Booster
 
     ending = Path(options.out).suffix
     library = options.to or _ENDINGS.get(ending)
@@ -54,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
         expected = ", ".join(_ENDINGS)
         message = f"OUT: got the ending {ending!r}, expected {expected}, or --to LIBRARY"
         raise ParamError(message, code="to")
-    booster = Booster.load(path_of(options.model))
+    booster = load_model(options.model)
     written = booster.export(library, None if options.out == PIPE else options.out)
     if options.out == PIPE:
         sys.stdout.buffer.write(written)

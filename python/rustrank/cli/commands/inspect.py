@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank.cli.parsing import READING, reading_of
-from rustrank.cli.reading import read_docs, require_text
+from rustrank.cli.reading import load_model, read_docs, require_text
 from rustrank.cli.streams import PIPE, path_of, print_result
 from rustrank.cli.tables import is_model, is_table, start_of
 from rustrank.formatting import count, size, some, text_table
@@ -84,9 +84,8 @@ def _inspected(file: str, options: argparse.Namespace) -> tuple[str, dict[str, A
 
 
 def _model(file: str) -> dict[str, Any]:
-    from rustrank.model.booster import Booster
 
-    return _facts_of(Booster.load(file), Path(file).stat().st_size)
+    return _facts_of(load_model(file), Path(file).stat().st_size)
 
 
 def _data(file: str, options: argparse.Namespace) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import DRAWING, JUDGING, METRICS, READING, listed, passed
-from rustrank.cli.reading import data_files, has_scores, read_docs, read_scores
+from rustrank.cli.reading import data_files, has_scores, load_model, read_docs, read_scores
 from rustrank.cli.streams import PIPE, print_result
 from rustrank.errors import ParamError
 from rustrank.inputs.scalars import choice
@@ -122,9 +122,7 @@ def _read(
     files: Mapping[str, str], options: argparse.Namespace
 ) -> tuple[Docs, dict[str, Booster | NDArray[Any]]]:
     """Read the data, with features if models need them, and the rankers, which are models or scores."""
-    from rustrank.model.booster import Booster
-
-    models = {name: Booster.load(file) for name, file in files.items() if not has_scores(file)}
+    models = {name: load_model(file) for name, file in files.items() if not has_scores(file)}
     docs = read_docs(data_files(options.data, options), options, values=bool(models))
     rankers = {
         name: models[name] if name in models else read_scores(file, docs, options)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import READING, reading_of
-from rustrank.cli.reading import read_docs, require_text
+from rustrank.cli.reading import load_model, read_docs, require_text
 from rustrank.cli.streams import PIPE, path_of
 from rustrank.cli.tables import is_table
 from rustrank.errors import RustrankError
@@ -43,9 +43,8 @@ def register(parser: Parser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rustrank.model.booster import Booster
 
-    booster = Booster.load(path_of(options.model))
+    booster = load_model(options.model)
     scores = _scores(booster, options)
     lines = (f"{score!r}\n" for score in scores.tolist())
     if options.out == PIPE:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rustrank.cli.streams import print_result
+from rustrank.cli.tables import is_table, require_data
+from rustrank.errors import ParamError
 
 if TYPE_CHECKING:
     import argparse
@@ -29,16 +31,18 @@ def register(parser: Parser) -> None:
     add("directory", "DIRECTORY", "where to")
     add("--shards", "N", "how many files", type=int, required=True)
     flag("--by-query", "what is always done: queries are never split")
-    add("--label", "NAME", "of Parquet: the column (label)", default="label")
-    add("--qid", "NAME", "of Parquet: the column (qid)", default="qid")
     flag("--compress", "write text as gzip")
     flag("--overwrite", "replace shards that are there")
-    parser.share("progress", "json")
+    parser.share("label", "qid", "progress", "json")
 
 
 def _run(options: argparse.Namespace) -> int:
     from rustrank.distributed.shards import shard
 
+    require_data(options.data)
+    if is_table(options.data) and not options.data.endswith(".parquet"):
+        message = f"DATA: got {options.data}, expected LETOR text or Parquet (*.parquet)"
+        raise ParamError(message, code="data")
     names = ("shards", "label", "qid", "compress", "overwrite")
     given = {name: getattr(options, name) for name in names}
     progress = None if options.progress else False

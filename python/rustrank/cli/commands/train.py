@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import OFFERED, READING, listed, offer, passed, reading_of
-from rustrank.cli.reading import data_files, lines_in_errors, read_docs, require_text
+from rustrank.cli.reading import data_files, lines_in_errors, load_model, read_docs, require_text
 from rustrank.cli.streams import path_of, print_result, save_model
 from rustrank.cli.tables import is_table
 from rustrank.errors import DataError, ParamError
@@ -203,12 +203,10 @@ def _table_of(summary: dict[str, Any]) -> str:
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of `train` that are among the arguments."""
-    from rustrank.model.booster import Booster
-
     texts = [(one, getattr(options, one.name)) for one in _parameters()]
     given = {one.name: _value(one, text) for one, text in texts if text is not None}
     if "base" in given:
-        given["base"] = Booster.load(path_of(given["base"]))
+        given["base"] = load_model(given["base"])
     if isinstance(given.get("metric"), str):
         given["metric"] = listed(given["metric"])
     if isinstance(given.get("gain"), str) and given["gain"][:1].isdigit():
