@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -416,127 +409,6 @@ def test_preferences_take_the_place_of_labels(raw: rr.datasets.Ranking, train: r
         _trained(train, preferences=pairs)
 
 
-def _failing(kind: str) -> Callable[..., Any]:
-    def loss(scores: NDArray[np.float64], labels: Any, rows: Any) -> Any:  # noqa: ARG001
-        grad, hess = -scores + 1, np.ones(len(scores))
-        if kind == "nan":
-            grad[1] = math.nan
-        elif kind == "negative":
-            hess[0] = -1
-        elif kind == "short":
-            grad = grad[1:]
-        elif kind == "none":
-            return None
-        elif kind == "huge":
-            grad[:] = 1e300
-        elif kind == "raises":
-            message = "mine"
-            raise ZeroDivisionError(message)
-        return grad, hess
-
-    return loss
-
-
-@pytest.mark.parametrize(
-    ("kind", "error", "said"),
-    [
-        (
-            "nan",
-            rr.DataError,
-            r"grad of loss\[1\] is NaN \(row \d+, query \d+\): expected a finite",
-        ),
-        ("negative", rr.DataError, r"hess of loss\[0\] is -1.0 .* expected a finite number >= 0"),
-        ("short", rr.DataError, "grad of loss has the wrong length"),
-        ("none", rr.DataError, r"loss returned None .*: expected \(grad, hess\)"),
-        ("huge", rr.DataError, "too large for single precision"),
-        ("raises", ZeroDivisionError, "mine"),
-    ],
-)
-def test_a_loss_that_fails_is_told(
-    train: rr.Dataset, kind: str, error: type[Exception], said: str
-) -> None:
-    with pytest.raises(error, match=said):
-        _trained(train, objective=_failing(kind))
-
-
-def test_a_metric_that_fails_is_told(train: rr.Dataset) -> None:
-    calls = []
-
-    def metric(scores: Any, labels: Any) -> Any:  # noqa: ARG001
-        calls.append(1)
-        return "many" if len(calls) > 3 * train.num_queries else 0.5
-
-    with pytest.raises(rr.DataError, match="metric returned 'many'") as caught:
-        _trained(train, metric=metric, valid={"train": train})
-    assert vars(caught.value)["booster"].num_trees == 2
-    with pytest.raises(rr.DataError, match="early stopping has nothing to look at"):
-        _trained(train, metric=lambda *_: math.nan, valid={"train": train}, early_stopping=3)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"lerning_rate": 0.3}, "there is no parameter lerning_rate; did you mean learning_rate"),
-        ({"learning_rate": math.nan}, "learning_rate is out of range: got NaN, expected a number"),
-        ({"learning_rate": -1}, "learning_rate is out of range"),
-        ({"learning_rate": "fast"}, "learning_rate: got 'fast', expected a number"),
-        ({"num_leaves": 1}, "num_leaves: got 1, expected a whole number from 2"),
-        ({"num_trees": -1}, "num_trees: got -1, expected a whole number from 1"),
-        ({"max_depth": 0}, "max_depth: got 0"),
-        ({"l2": -1}, "l2 is out of range"),
-        ({"path_smooth": -1}, "path_smooth is out of range: got -1, expected a number from 0 on"),
-        ({"queries_per_tree": 0}, "queries_per_tree is out of range"),
-        ({"dropout": 2}, "dropout is out of range: got 2"),
-        ({"dropout": 0.1, "dropout_skip": 2}, "dropout_skip is out of range: got 2"),
-        ({"dropout_max": 0}, "dropout_max: got 0, expected a whole number from 1"),
-        ({"dropout": 0.1, "dropout_normaliser": "leaf"}, "dropout_normaliser is not known"),
-        ({"features_per_node": 2}, "features_per_node is out of range"),
-        ({"criterion": "best"}, "criterion is not known"),
-        ({"tree_shape": "round"}, 'tree_shape is not known: got "round", expected "leafwise" or'),
-        ({"random_strength": -1}, "random_strength is out of range"),
-        ({"objective": "lambdamrat"}, "unknown objective"),
-        ({"metric": "ndgc@10"}, "did you mean ndcg"),
-        ({"metric": 3}, "metric: got 3"),
-        ({"metric": ["map", "map"]}, "two are called map"),
-        ({"sigma": 0}, "sigma"),
-        ({"pairs_to": 0}, "pairs_to: got 0"),
-        ({"early_stopping": 10}, "early_stopping needs a validation set"),
-        ({"num_threads": 0}, "num_threads: got 0"),
-        ({"valid": 3}, "valid: got 3, expected a Dataset"),
-        ({"base": "model.rrk"}, "base: got 'model.rrk', expected a Booster"),
-        ({"callbacks": [3]}, "callbacks: got 3"),
-        ({"snapshot": "model.rrk"}, "with {round} in it"),
-        ({"progress": 1}, "progress: got 1, expected True or False"),
-    ],
-)
-def test_wrong_options_are_named(train: rr.Dataset, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(rr.ParamError) as caught:
-        _trained(train, **options)
-    assert said in str(caught.value)
-
-
-def test_validation_sets_must_fit(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
-    own = rr.Dataset(raw.X[::2] * 1.1, raw.y[::2], qid=raw.qid[::2])
-    with pytest.raises(rr.DataError, match="`valid` has other bins than the training set; make it"):
-        _trained(train, valid=own)
-    narrow = rr.Dataset(raw.X[:, :5], raw.y, qid=raw.qid)
-    with pytest.raises(rr.DataError, match="`test` has another number of features"):
-        _trained(train, valid={"test": narrow})
-    names = [f"x{i}" for i in range(raw.X.shape[1])]
-    named = rr.Dataset(raw.X, raw.y, qid=raw.qid, feature_names=names)
-    other = rr.Dataset(raw.X, raw.y, qid=raw.qid, feature_names=names[::-1])
-    with pytest.raises(rr.DataError, match="feature 0 of valid has another name"):
-        _trained(named, valid=other)
-
-
-def test_what_cannot_be_learned_is_told(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
-    single = rr.Dataset(raw.X, raw.y, qid=np.arange(len(raw.y)))
-    with pytest.raises(rr.DataError, match="no pairs to learn from: every query has one document"):
-        _trained(single)
-    with pytest.raises(rr.ParamError, match="min_leaf_docs is too large for the data"):
-        _trained(train, min_leaf_docs=10**6)
-
-
 def test_base_scores_are_where_training_starts(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
     base = _trained(train, objective="regression", num_trees=3)
     scored = rr.Dataset(raw.X, raw.y, qid=raw.qid, base_score=base.predict(raw.X))
@@ -574,112 +446,6 @@ def test_progress_is_lines_where_no_terminal_is(
     assert capsys.readouterr().err == ""
 
 
-def test_progress_lines_have_the_time_left_while_there_is_some(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    nothing: Any = None
-    at = iter([0.0, 100.0, 120.0, 200.0])
-    monkeypatch.setattr("time.monotonic", lambda: next(at))
-    with progress_display(True, 3, 0, "tree") as show:
-        for number in (1, 2, 3):
-            show(rr.Round(number, {}, False, 2, _trainer=nothing, _names=None))
-    monkeypatch.undo()
-    lines = ["round 1, about 3 min left", "round 2, about 60 s left", "round 3"]
-    assert capsys.readouterr().err.splitlines() == lines
-
-
-_INTERRUPTED = """
-    import signal, sys
-    import rustrank as rr
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    raw = rr.datasets.make_polynomial(num_queries=1500, seed=1)
-    train = rr.Dataset(raw.X, raw.y, qid=raw.qid)
-    try:
-        rr.train(train, num_trees=100000, num_leaves=255, checkpoint=sys.argv[1],
-                 callbacks=lambda latest: print(latest.number, flush=True))
-    except KeyboardInterrupt as error:
-        booster = error.booster
-        assert booster.num_trees > 0
-        assert len(booster.predict(raw.X)) == len(raw.y)
-        assert rr.Booster.load(sys.argv[1]).num_trees == booster.num_trees
-        print("interrupted", flush=True)
-"""
-
-
-def test_ctrl_c_ends_within_half_a_second_and_keeps_the_booster(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", textwrap.dedent(_INTERRUPTED), str(tmp_path / "c.rrk")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        for _ in range(3):
-            child.stdout.readline()
-        begun = time.monotonic()
-        child.send_signal(signal.SIGINT)
-        lines = child.stdout.read().split()
-        took = time.monotonic() - begun
-    assert lines[-1] == "interrupted"
-    # Scoring, saving and leaving are part of it; the machine may be busy.
-    assert took < 5
-    assert child.returncode == 0
-
-
-_KILLED = """
-    import sys
-    import rustrank as rr
-    raw = rr.datasets.make_polynomial(num_queries=60, seed=1)
-    train = rr.Dataset(raw.X, raw.y, qid=raw.qid)
-    grow = rr.train  # Imported here, and not in the time until the kill.
-    print("ready", flush=True)
-    grow(train, num_trees=100000, num_leaves=7, checkpoint=sys.argv[1], checkpoint_every=1,
-         resume=True)
-"""
-
-
-def test_a_checkpoint_survives_kills(train: rr.Dataset, tmp_path: Path) -> None:
-    path = tmp_path / "c.rrk"
-    command = [sys.executable, "-c", textwrap.dedent(_KILLED), str(path)]
-    trees = [0]
-    for delay in (0.1, 0.13, 0.17, 0.11):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None
-            child.stdout.readline()
-            time.sleep(delay)
-            child.kill()
-        trees.append(rr.Booster.load(path).num_trees)
-    assert trees == sorted(set(trees)), "each goes on where the one before was killed"
-    resumed = _trained(train, num_trees=trees[-1] + 2, checkpoint=path, resume=True)
-    assert resumed == _trained(train, num_trees=trees[-1] + 2)
-
-
-def test_a_forked_child_trains_the_same(train: rr.Dataset) -> None:
-    expected = _trained(train, num_threads=2)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            code = 0 if _trained(train, num_threads=2) == expected else 2
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-
-
-def test_a_forked_child_scores_calls_of_every_length(
-    raw: rr.datasets.Ranking, train: rr.Dataset
-) -> None:
-    booster = _trained(train)
-    scores = booster.predict(np.tile(raw.X, (5, 1)))
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            lengths = (1, 10, 100, len(raw.X))
-            code = sum(not np.array_equal(booster.predict(raw.X[:n]), scores[:n]) for n in lengths)
-        finally:
-            os._exit(code)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-
-
 def test_threads_share_a_booster_and_train_side_by_side(
     raw: rr.datasets.Ranking, train: rr.Dataset
 ) -> None:
@@ -694,3 +460,17 @@ def test_threads_share_a_booster_and_train_side_by_side(
     ours = _trained(train, objective=_pairs, num_trees=2)
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(24)))
+
+
+def test_progress_lines_have_the_time_left_while_there_is_some(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing: Any = None
+    at = iter([0.0, 100.0, 120.0, 200.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(at))
+    with progress_display(True, 3, 0, "tree") as show:
+        for number in (1, 2, 3):
+            show(rr.Round(number, {}, False, 2, _trainer=nothing, _names=None))
+    monkeypatch.undo()
+    lines = ["round 1, about 3 min left", "round 2, about 60 s left", "round 3"]
+    assert capsys.readouterr().err.splitlines() == lines
