@@ -68,7 +68,9 @@ def test_segments_are_compared_and_corrected_for_their_number() -> None:
         alone = rr.compare(
             FIRST[rows], SECOND[rows], WEB.y[rows], qid=QID[rows], names=("bm25", "x")
         )
-        assert one.to_dict() == alone.to_dict()
+        plain = one.to_dict()
+        assert plain["ndcg@10"].pop("p_holm") >= plain["ndcg@10"]["p_randomisation"]
+        assert plain == alone.to_dict()
     table = str(found).split("\n\n")[1]
     assert "p (Holm)" in table
     assert "p (random)" not in table
@@ -159,3 +161,19 @@ def test_metric_and_metrics_lead_to_each_other() -> None:
             rr.ParamError, match="there is no parameter metrics; here it is called metric"
         ):
             function(*given, metrics="map")
+
+
+@pytest.mark.filterwarnings("ignore:.*have one value")
+def test_a_booster_evaluates_segments() -> None:
+    order = np.random.default_rng(1).permutation(len(QID))
+    data = rr.Dataset(WEB.X[order], WEB.y[order], qid=QID[order])
+    booster = rr.train(data, num_trees=3)
+    found = booster.evaluate(data, METRICS, segments=LANGUAGE[order])
+    scores = booster.predict(data)
+    expected = rr.evaluate(
+        scores, WEB.y[order], qid=QID[order], metrics=METRICS, segments=LANGUAGE[order]
+    )
+    assert str(found) == str(expected)
+    assert list(found.segments) == ["de", "en", "fr"]
+    with pytest.raises(rr.DataError, match="segments has the wrong length"):
+        booster.evaluate(data, segments=["en"])

@@ -22,6 +22,7 @@ from rustrank.inputs.tables import Table, as_block, as_table, columns_of
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, warn_of_nothing
 from rustrank.metrics.extra_labels import judge_dataset
+from rustrank.metrics.segments import as_segments
 from rustrank.model._description import DescribedModel
 from rustrank.model.ranking import RankingModel
 from rustrank.parameters.hints import check_objective, refuse_unknown
@@ -319,6 +320,7 @@ class Booster(RankingModel, DescribedModel):
         empty: str = "skip",
         relevant_from: float = 1,
         max_label: float | None = None,
+        segments: Any = None,
         num_threads: int | None = None,
     ) -> Evaluation:
         """Return metrics of the booster's ranking of a dataset.
@@ -327,16 +329,18 @@ class Booster(RankingModel, DescribedModel):
         ----------
         dataset : Dataset
             A dataset made ``like=`` the training set or this booster.
-        metrics, gain, ties, empty, relevant_from, max_label, num_threads
+        metrics, gain, ties, empty, relevant_from, max_label, segments, num_threads
             As for `rustrank.evaluate`. Where the dataset has ``extra_labels``, ``revenue@10`` is NDCG@10 of
             those called ``revenue``, with linear gain, and ``revenue:err@10`` is another metric of them.
         """
         as_dataset(dataset, "dataset")
         judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
         scores = self.predict(dataset, num_threads=num_threads)
+        core = dataset._core
+        parts = as_segments(segments, (core.query_codes(), core.num_queries), dataset.query_ids)
         result = judge_dataset(scores, dataset, judging)
         warn_of_nothing(result)
-        return result
+        return result.of_segments(parts)
 
     def reweigh(
         self,
