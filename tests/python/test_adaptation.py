@@ -392,7 +392,7 @@ def test_any_model_is_a_base(base: rr.Booster, markets: Domains) -> None:
     found = adapted(mixed, markets, background=None)
     assert set(found.skipped) == {"refit", "reweigh", "grow", "pool"}
     assert "trees alone" in found.skipped["refit"]
-    assert "pass background=" in found.skipped["pool"]
+    assert "it needs `background`" in found.skipped["pool"]
     assert any(one.startswith("skipped refit") for one in found.statements)
     with pytest.raises(rr.ParamError, match="recipe refit is not possible: only a model of trees"):
         adapted(mixed, markets, recipes=["refit"])

@@ -76,7 +76,7 @@ def test_what_is_wrong_is_told_in_a_line(files: Path) -> None:
     target, base = files / "target.txt", files / "base.rrk"
     wrong: list[tuple[list[Any], int, str]] = [
         (["--recipes", "boil"], 2, "'boil', expected some of target, trees"),
-        (["--recipes", "grow"], 2, "pass background="),
+        (["--recipes", "grow"], 2, "it needs `background`"),
         (["--also", base], 2, "two models are called the same"),
         (["--folds", 1], 2, "held_out: got 1"),
         (["--valid-open", files / "none.txt"], 66, "none.txt"),

@@ -365,6 +365,37 @@ def test_a_model_that_is_none_is_named_for_what_it_is(run: Callable[..., str]) -
     assert "a.rrk: this is a model, expected data" in run("evaluate", "a.rrk", "test.txt", code=65)
 
 
+def test_wrong_metrics_are_told_before_a_file_is_read(run: Callable[..., str]) -> None:
+    for arguments in (
+        ("train", "none.txt", "x.rrk"),
+        ("evaluate", "none.txt", "a.rrk"),
+        ("report", "none.txt", "a.rrk"),
+        ("combine", "none.txt", "a.rrk", "b.rrk"),
+        ("tune", "none.txt", "x.rrk"),
+        ("adapt", "a.rrk", "none.txt"),
+    ):
+        said = run(*arguments, "--metric", "ndgc@10", code=2)
+        assert "unknown metric `ndgc`; did you mean ndcg?" in said, arguments
+
+
+def test_features_that_are_in_no_line_are_told(
+    run: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = Path("test.txt").read_text().splitlines()
+    Path("narrow.txt").write_text("\n".join(line.partition(" 41:")[0] for line in lines))
+    for arguments in (("evaluate", "narrow.txt", "a.rrk"), ("report", "narrow.txt", "a.rrk")):
+        assert main(list(arguments)) == 0
+        warned = capsys.readouterr().err
+        assert "narrow.txt: no line has a feature 41 to 50, of 50: they count as 0" in warned
+    run("evaluate", "test.txt", "a.rrk")
+    assert capsys.readouterr().err == ""
+
+
+def test_an_option_of_tuning_by_another_name_is_told_its_own(run: Callable[..., str]) -> None:
+    said = run("tune", "train.txt", "x.rrk", "--set", "num_trees=10", code=2)
+    assert "there is no parameter num_trees; here it is called n_estimators" in said
+
+
 def test_shards_are_of_text_or_parquet(run: Callable[..., str]) -> None:
     run("shard", "train.parquet", "shards", "--shards", "2", *COLUMNS, "--no-progress")
     said = run("shard", "train.csv", "more", "--shards", "2", code=2)

@@ -362,7 +362,9 @@ def test_what_cannot_be_used_is_said() -> None:
         ranker.predict(X)
     with pytest.raises(AttributeError):
         _ = ranker.booster_
-    with pytest.raises(rr.ParamError, match="there is no parameter num_trees: expected n_estim"):
+    with pytest.raises(
+        rr.ParamError, match="there is no parameter num_trees; here it is called n_estim"
+    ):
         ranker.set_params(num_trees=5)
     with pytest.raises(rr.DataError, match="the target y is None"):
         ranker.fit(X, None, qid=QID)

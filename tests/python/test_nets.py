@@ -138,7 +138,7 @@ def test_params_are_scikit_learns() -> None:
     assert clone(net).get_params() == net.get_params()
     assert net.set_params(epochs=8).epochs == 8
     assert repr(net) == "RankNet(hidden=(3,), epochs=8)"
-    with pytest.raises(rr.ParamError, match="there is no parameter epoch:"):
+    with pytest.raises(rr.ParamError, match="there is no parameter epoch; did you mean epochs"):
         net.set_params(epoch=9)
 
 

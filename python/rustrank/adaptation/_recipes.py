@@ -90,7 +90,9 @@ class RecipeContext:
     def background(self) -> RawRows:
         """The documents of the background."""
         if self.data.background is None:
-            raise RecipeNotApplicable("it needs the docs of the background: pass background=")
+            raise RecipeNotApplicable(
+                "it needs `background`, the docs that the base was trained on"
+            )
         return self.data.background
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rustrank._rustrank import measures
@@ -107,7 +108,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *names: Any, **how: Any) -> None:
         # Help keeps the line breaks of its epilog.
-        layout = argparse.RawDescriptionHelpFormatter
+        layout = partial(argparse.RawDescriptionHelpFormatter, max_help_position=28)
         super().__init__(*names, **{"formatter_class": layout, "allow_abbrev": False, **how})
 
     def define(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
-from rustrank.cli.parsing import listed, reading_of
+from rustrank.cli.parsing import listed, passed, reading_of
 from rustrank.cli.streams import PIPE, path_of
 from rustrank.cli.tables import (
     is_model,
@@ -23,7 +24,7 @@ from rustrank.cli.tables import (
     start_of,
     text_in_column,
 )
-from rustrank.errors import DataError, ModelFormatError, ParamError
+from rustrank.errors import DataError, ModelFormatError, ParamError, RustrankWarning
 
 if TYPE_CHECKING:
     import argparse
@@ -77,6 +78,11 @@ class Docs:
 
         if not self.width:
             return self.X
+        if self.width < width:
+            beyond = str(width) if self.width == width - 1 else f"{self.width + 1} to {width}"
+            files = ", ".join(self.files)
+            message = f"{files}: no line has a feature {beyond}, of {width}: they count as 0"
+            warnings.warn(message, RustrankWarning, stacklevel=2)
         return np.pad(self.X, ((0, 0), (0, max(0, width - self.X.shape[1]))))
 
     def rows(self, width: int = 0) -> dict[str, Any]:
@@ -177,6 +183,20 @@ def _place(
             return place, file, line
         row -= count
     return ", ".join(files), files[0], None
+
+
+def checked_judging(
+    metrics: str | Sequence[str], options: argparse.Namespace, names: Sequence[str]
+) -> Judging:
+    """Return metrics with the options of these names; wrong ones are an error before any file is read."""
+    import numpy as np
+
+    from rustrank.metrics.evaluation import Judging, judge
+
+    judging = Judging(metrics, **{"gain": "exp2", **passed(options, *names)})
+    nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
+    judge(np.zeros(1), *nothing, judging, None)
+    return judging
 
 
 def data_files(data: str, options: argparse.Namespace) -> list[str]:

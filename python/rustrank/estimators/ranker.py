@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rustrank._rustrank import measures
-from rustrank.errors import DataError, ParamError, UnknownNameError, unfitted
+from rustrank.errors import DataError, ParamError, unfitted
 from rustrank.estimators.fitting import (
     WithoutQueries,
     fitted_columns,
@@ -141,11 +141,8 @@ class Ranker(ABC):
 
     def set_params(self, **params: Any) -> Any:
         """Set options by name and return the ranker."""
-        known = self._options()
+        refuse_unknown(params, self._options())
         for name, value in params.items():
-            if name not in known:
-                message = f"there is no parameter {name}: expected {', '.join(known)}"
-                raise UnknownNameError(message, code="param")
             setattr(self, name, value)
         return self
 

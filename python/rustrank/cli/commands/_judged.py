@@ -10,7 +10,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.cli.parsing import DRAWING, JUDGING, listed, passed
-from rustrank.cli.reading import data_files, has_scores, read_docs, read_ranker
+from rustrank.cli.reading import checked_judging, data_files, has_scores, read_docs, read_ranker
 from rustrank.cli.streams import path_of
 from rustrank.errors import ParamError
 from rustrank.formatting import count
@@ -46,9 +46,7 @@ def evaluations(options: argparse.Namespace, wanted: str, is_good: bool) -> Eval
         raise ParamError(message, code="segments")
     if not is_good:
         raise ParamError(f"files: got {len(options.files)}, expected {wanted}", code="files")
-    judging = Judging(listed(options.metric or ["ndcg@10"]), **passed(options, *JUDGING))
-    nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
-    judge(np.zeros(1), *nothing, judging, None)
+    judging = checked_judging(listed(options.metric or ["ndcg@10"]), options, JUDGING)
     drawing = Drawing(**passed(options, *DRAWING))
     results, files, segments = {}, options.files, None
     # What is compared with itself is read, and warned about, only once.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import READING, listed, passed
-from rustrank.cli.reading import data_files, load_model, read_docs
+from rustrank.cli.reading import checked_judging, data_files, load_model, read_docs
 from rustrank.cli.streams import print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
@@ -77,11 +77,10 @@ def register(parser: Parser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from rustrank.adaptation.adaptation import adapt
-    from rustrank.metrics.evaluation import Judging
 
     bases = _bases(options)
     width = next(iter(bases.values())).num_features
-    judging = Judging(options.metric, **passed(options, "gain", "max_label"))
+    judging = checked_judging(options.metric, options, ("gain", "max_label"))
 
     def docs(name: str | None, more: bool = False) -> Any:
         if name is None:

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import JUDGING, READING, passed
-from rustrank.cli.reading import data_files, has_scores, load_model, read_docs, read_ranker
+from rustrank.cli.reading import (
+    checked_judging,
+    data_files,
+    has_scores,
+    load_model,
+    read_docs,
+    read_ranker,
+)
 from rustrank.cli.streams import PIPE, print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
@@ -17,6 +24,7 @@ if TYPE_CHECKING:
 
     from rustrank.cli.parsing import Parser
     from rustrank.combining.combiner import Combiner
+    from rustrank.metrics.evaluation import Judging
 
 _EPILOG = """\
 files:
@@ -89,7 +97,8 @@ def _combined(options: argparse.Namespace) -> Combiner:
     names = ("method", "alphas", "restarts", "seed", *JUDGING)
     negative = not options.non_negative
     combiner = Combiner(options.metric, negative=negative, **passed(options, *names))
-    fitted = _fitted(data_files(options.data, options), options.files, options)
+    judging = checked_judging(options.metric, options, JUDGING)
+    fitted = _fitted(data_files(options.data, options), options.files, options, judging)
     valid = None
     if options.valid is not None:
         data, *theirs = options.valid
@@ -101,7 +110,7 @@ def _combined(options: argparse.Namespace) -> Combiner:
             raise ParamError(message, code="valid")
         of_valid = iter(theirs)
         files = [next(of_valid) if file in scores else file for file in options.files]
-        valid = _fitted([data], files, options)
+        valid = _fitted([data], files, options, judging)
         # By their order: files of other docs have other names.
         valid["rankers"] = list(valid["rankers"].values())
     combiner.fit(**fitted, valid=valid)
@@ -110,16 +119,14 @@ def _combined(options: argparse.Namespace) -> Combiner:
 
 
 def _fitted(
-    data: Sequence[str], files: Sequence[str], options: argparse.Namespace
+    data: Sequence[str], files: Sequence[str], options: argparse.Namespace, judging: Judging
 ) -> dict[str, Any]:
     """Return the arguments of `Combiner.fit`: rankers as scores, labels and queries."""
-    from rustrank.metrics.evaluation import Judging
-
     has_models = any(not has_scores(file) for file in files)
     docs = read_docs(data, options, values=has_models)
     rankers = [read_ranker(file, docs, options) for file in files]
     # The combiner does not know which of its two sets has a bad label.
-    docs.check_labels(Judging(options.metric, **passed(options, *JUDGING)))
+    docs.check_labels(judging)
     return {"rankers": _named(files, rankers), "y": docs.labels, "qid": docs.qid}
 
 

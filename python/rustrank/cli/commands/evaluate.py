@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace) -> int:
     from rustrank.metrics.evaluation import warn_of_nothing
 
     runs = options.qrels is not None
-    wanted = "DATA and SCORES, or --qrels QRELS"
+    wanted = "DATA and SCORES or models, or --qrels QRELS and runs"
     results, _, drawing = evaluations(options, wanted, runs or len(options.files) > 1)
     named = list(zip(options.files[not runs :], results, strict=True))
     for result in results:

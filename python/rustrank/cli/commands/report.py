@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import DRAWING, JUDGING, METRICS, READING, listed, passed
-from rustrank.cli.reading import data_files, has_scores, load_model, read_docs, read_scores
+from rustrank.cli.reading import (
+    checked_judging,
+    data_files,
+    has_scores,
+    load_model,
+    read_docs,
+    read_scores,
+)
 from rustrank.cli.streams import PIPE, print_result
 from rustrank.errors import ParamError
 from rustrank.inputs.scalars import choice
@@ -68,6 +75,8 @@ def _run(options: argparse.Namespace) -> int:
     files = _named(options.rankers)
     if options.baseline is not None:
         choice("--baseline", options.baseline, files, "baseline")
+    metrics = listed(options.metric or BY_DEFAULT)
+    checked_judging(metrics, options, JUDGING)
     docs, rankers = _read(files, options)
     width = max(
         (one.num_raw_features for one in rankers.values() if isinstance(one, Booster)), default=0
@@ -76,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
         made = report(
             rankers,
             **docs.rows(width),
-            metrics=listed(options.metric or BY_DEFAULT),
+            metrics=metrics,
             doc_ids=_lines(options.doc_ids),
             feature_names=_lines(options.feature_names),
             **passed(options, "baseline", "title", "examples", *JUDGING, *DRAWING),

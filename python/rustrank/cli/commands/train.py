@@ -6,7 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import OFFERED, READING, listed, offer, passed, reading_of
-from rustrank.cli.reading import data_files, lines_in_errors, load_model, read_docs, require_text
+from rustrank.cli.reading import (
+    checked_judging,
+    data_files,
+    lines_in_errors,
+    load_model,
+    read_docs,
+    require_text,
+)
 from rustrank.cli.streams import path_of, print_result, save_model
 from rustrank.cli.tables import is_table
 from rustrank.errors import DataError, ParamError
@@ -209,6 +216,7 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
         given["base"] = load_model(given["base"])
     if isinstance(given.get("metric"), str):
         given["metric"] = listed(given["metric"])
+        checked_judging(given["metric"], options, ())
     if isinstance(given.get("gain"), str) and given["gain"][:1].isdigit():
         given["gain"] = gain_of(given["gain"])
     return given

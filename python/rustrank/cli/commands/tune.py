@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
 from rustrank.cli.parsing import READING, passed
-from rustrank.cli.reading import data_files, read_docs
+from rustrank.cli.reading import checked_judging, data_files, read_docs
 from rustrank.cli.streams import print_result, save_model, save_plot
 from rustrank.errors import ParamError, UnknownNameError, suggestion
 from rustrank.inputs.scalars import choice
@@ -70,13 +70,12 @@ def register(parser: Parser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rustrank.metrics.evaluation import Judging
     from rustrank.selection.tuning import tune
 
     search = ("method", "trials", "folds", "records")
     given = passed(options, *search, "metric", "gain", "max_label", "seed", "progress")
     ranker, space = _ranker(options, given["gain"]), _space(options)
-    judging = Judging(options.metric, **passed(options, "gain", "max_label"))
+    judging = checked_judging(options.metric, options, ("gain", "max_label"))
     docs = read_docs(data_files(options.data, options), options, values=True)
     width, valid = docs.width, None
     if options.valid is not None:
