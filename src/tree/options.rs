@@ -88,10 +88,10 @@ parameters! {
         pub leaf_values: LeafValues = LeafValues::Newton, elsewhere "leaf_estimation_method";
         /// The share of the features that a tree looks at.
         pub features_per_tree: f64 = 1.0, within ParamRange::above(0.0).to(1.0),
-            elsewhere "colsample_bytree feature_fraction rsm max_features";
+            elsewhere "colsample_bytree feature_fraction rsm";
         /// The share of the tree's features that a node looks at.
         pub features_per_node: f64 = 1.0, within ParamRange::above(0.0).to(1.0),
-            elsewhere "colsample_bynode feature_fraction_bynode";
+            elsewhere "colsample_bynode feature_fraction_bynode max_features";
         /// The share of a node's docs that its split is chosen by.
         pub rows_per_node: f64 = 1.0, within ParamRange::above(0.0).to(1.0);
         /// How far chance has a say in the choice of splits, as in CatBoost, whose default is 1. The

@@ -31,8 +31,7 @@ _MORE = {
     "min_leaf_hess": "min_sum_hessian min_sum_hessian_per_leaf min_hessian",
     "docs_per_tree": "sub_row bagging",
     "queries_per_tree": "bagging_by_query",
-    # Scikit-learn draws features for each split.
-    "features_per_node": "max_features colsample_bylevel",
+    "features_per_node": "colsample_bylevel",
     "features_per_tree": "sub_feature colsample",
     "l2": "l2_reg",
     "min_reduction": "min_impurity_decrease",
@@ -66,8 +65,6 @@ _MORE = {
     "workers": "num_machines machines",
     "mode": "tree_learner",
 }
-#: What is here something else than there.
-_NOT = {"features_per_tree": ("max_features",)}
 
 
 def _names_here() -> Mapping[str, Sequence[str]]:
@@ -78,8 +75,7 @@ def _names_here() -> Mapping[str, Sequence[str]]:
             here[name] += [ours, OF_ESTIMATORS.get(ours, ours)]
     for one in TRAININGS["train"].values():
         for name in (*one.elsewhere, one.name):
-            if name not in _NOT.get(one.name, ()):
-                here[name] += [one.name, OF_ESTIMATORS.get(one.name, one.name)]
+            here[name] += [one.name, OF_ESTIMATORS.get(one.name, one.name)]
     for name, ours in OF_DATASET.items():
         here[name].append(ours)
     return here
