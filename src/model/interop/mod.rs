@@ -17,6 +17,10 @@ use super::composite::Model;
 use crate::error::{Error, Result, foreign};
 use std::path::Path;
 
+/// LightGBM and XGBoost leave the factor 1/2 out of the loss: their gain of a split is this times what
+/// the split takes off the loss.
+const GAIN_OF_REDUCTION: f64 = 2.0;
+
 impl Model {
     /// A model from the bytes of a file, whatever library wrote it: ours, LightGBM's text,
     /// XGBoost's JSON or UBJSON, CatBoost's JSON.

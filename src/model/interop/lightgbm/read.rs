@@ -4,6 +4,7 @@ use super::super::super::normalisation::Normalisation;
 use super::super::super::parts::{CellType, Forest};
 use super::super::super::tree::{Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
+use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ForeignNode, ForeignSets, arrange};
 use super::super::one_score;
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
@@ -171,7 +172,7 @@ impl LightgbmReader {
         let features = section.numbers::<u32>("split_feature", count)?;
         let thresholds = section.numbers::<f64>("threshold", count)?;
         let decisions = section.numbers::<u32>("decision_type", count)?;
-        let reductions = section.statistics("split_gain", count)?;
+        let gains = section.statistics("split_gain", count)?;
         let covers = section.statistics("internal_weight", count)?;
         let docs = section.statistics("internal_count", count)?;
         let categories = LightgbmCategories {
@@ -182,7 +183,7 @@ impl LightgbmReader {
             let split = Split {
                 feature: features[i],
                 threshold: thresholds[i],
-                reduction: reductions[i],
+                reduction: gains[i] / GAIN_OF_REDUCTION,
                 cover: covers[i],
                 docs: docs[i] as u64,
                 ..Split::default()

@@ -4,6 +4,7 @@ use super::super::super::Model;
 use super::super::super::parts::{CellType, Forest, Term, at_most};
 use super::super::super::tree::{Child, Split, Tree};
 use super::super::super::write::put;
+use super::super::GAIN_OF_REDUCTION;
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
 use crate::error::{Error, Result};
 
@@ -142,7 +143,7 @@ fn section(number: usize, written: &Written<'_>) -> String {
         line("leaf_value", leaf_values);
     } else {
         line("split_feature", by_split(|s| s.feature.to_string()));
-        line("split_gain", floats(splits.iter().map(|s| s.reduction)));
+        line("split_gain", floats(splits.iter().map(|s| s.reduction * GAIN_OF_REDUCTION)));
         line("threshold", by_split(|s| format!("{:?}", s.threshold)));
         line("decision_type", join(&written.decisions));
         line("left_child", by_split(|s| number_of(s.left).to_string()));

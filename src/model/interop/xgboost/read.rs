@@ -3,6 +3,7 @@
 use super::super::super::parts::{CellType, Forest, Linear};
 use super::super::super::tree::{Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
+use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ForeignNode, ForeignSets, arrange};
 use super::super::one_score;
 use super::super::ubjson;
@@ -172,7 +173,7 @@ fn read_tree(tree: &Value, sets: &mut ForeignSets) -> Result<Tree> {
             // Equal goes right: the next single below goes left.
             threshold: f64::from(condition.next_down()),
             missing_left: default_left.at(at, integer)? != 0,
-            reduction: changes.at(at, single)?,
+            reduction: changes.at(at, single)? / GAIN_OF_REDUCTION,
             cover,
             ..Split::default()
         };

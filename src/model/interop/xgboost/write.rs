@@ -3,6 +3,7 @@
 use super::super::super::composite::Model;
 use super::super::super::parts::at_most;
 use super::super::super::tree::Tree;
+use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ListedNode, listed};
 use super::super::flat::{Flat, flat};
 use crate::error::{Error, Result};
@@ -76,7 +77,7 @@ fn nodes(id: usize, tree: &Tree, features: usize) -> Value {
         "categories_sizes": empty,
         "default_left": each(&|n| json!(i32::from(n.split.missing_left))),
         "left_children": each(&|n| json!(n.left.unwrap_or(-1))),
-        "loss_changes": each(&|n| json!(n.split.reduction as f32)),
+        "loss_changes": each(&|n| json!((n.split.reduction * GAIN_OF_REDUCTION) as f32)),
         "parents": each(&|n| json!(n.parent)),
         "right_children": each(&|n| json!(n.left.map_or(-1, |left| left + 1))),
         "split_conditions": conditions,
