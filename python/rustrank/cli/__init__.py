@@ -28,18 +28,18 @@ __all__ = ["main", "parser"]
 
 _EPILOG = """\
 examples:
-  rustrank inspect train.txt                      what is in a file, and what is wrong with it
-  rustrank train train.txt model.rrk              a ranker of boosted trees
-  rustrank score model.rrk test.txt > scores.txt  the scores of docs
-  rustrank convert model.rrk model.onnx           the model for another library
-  rustrank evaluate test.txt scores.txt           how good is a ranking?
-  rustrank compare test.txt a.txt b.txt           which is better, and is that more than chance?
-  rustrank report test.txt bm25.txt model.rrk     rankers compared, as one page to look at
-  rustrank combine vali.txt a.txt b.txt           which mixture of both is best?
-  rustrank adapt base.rrk little.txt              a ranker for another market, from little data
-  rustrank tune train.txt best.rrk --try num_leaves=7,15    which settings are best?
+  rustrank inspect train.txt                      summarise a file, and what is wrong with it
+  rustrank train train.txt model.rrk              train boosted trees
+  rustrank score model.rrk test.txt > scores.txt  score documents
+  rustrank convert model.rrk model.onnx           convert a model for another library
+  rustrank evaluate test.txt scores.txt           measure a ranking
+  rustrank compare test.txt a.txt b.txt           test whether one is better
+  rustrank report test.txt bm25.txt model.rrk     compare rankers on one HTML page
+  rustrank combine vali.txt a.txt b.txt           find the best combination of both
+  rustrank adapt base.rrk little.txt              adapt a ranker to another market
+  rustrank tune train.txt best.rrk --try num_leaves=7,15    find the best settings
 
-`rustrank COMMAND --help` says more.
+`rustrank COMMAND --help` shows the options of a command.
 Exit codes: 0; 2 wrong usage; 65 data or a model that cannot be used; 66 no such file; 70 a bug, or not
 enough memory; 74 input or output failed; 75 a worker was lost; 130 interrupted.
 """

@@ -16,11 +16,13 @@ from rustrank.inputs.scalars import gain_of, threads, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-#: The help about files, which several commands share.
-FILES = """\
-files:
+#: The help about data, and about all files, which several commands share.
+DATA = """\
   DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet,
-           *.csv or *.tsv, in which --label and --qid name columns and all other columns are features
+           *.csv or *.tsv, in which --label and --qid name columns and all other columns are features"""
+FILES = f"""\
+files:
+{DATA}
   SCORES   one number a line, for the lines of DATA in their order
   MODEL    a model file, of ours or of another library, which scores DATA
   QRELS    TREC judgements, `qid iteration docno label`
@@ -43,25 +45,37 @@ _SHARED: dict[str, dict[str, Any]] = {
         "FILE",
         str,
         None,
-        "take options from a TOML or JSON file, by their names; flags win over it",
+        "read options from a TOML or JSON file; those on the command line win",
     ),
-    "--metric": _takes("NAME", str, "ndcg@10", "what to maximise (ndcg@10)"),
-    "--gain": _takes("GAIN", str, "exp2", "exp2, linear or a table such as 0,1,3,7"),
-    "--ties": _takes("RULE", str, "expected", "expected, rows or worst (expected)"),
-    "--empty": _takes("RULE", str, "skip", "skip, zero or one (skip)"),
-    "--relevant-from": _takes("L", float, 1.0, "smallest relevant label (1)"),
-    "--max-label": _takes("L", float, None, "top of ERR's label scale (the largest label)"),
-    "--level": _takes("P", float, 0.95, "level of intervals (0.95)"),
-    "--resamples": _takes("N", int, 10_000, "random replicates (10000)"),
-    "--seed": _takes("N", int, 0, "seed of the replicates (0)"),
-    "--max-features": _takes("N", int, 1 << 20, f"believe no feature above N ({1 << 20})"),
-    "--label": _takes("NAME", str, "label", "column of labels, of Parquet and CSV (label)"),
-    "--qid": _takes("NAME", str, "qid", "column of query ids, of Parquet and CSV (qid)"),
+    "--metric": _takes("NAME", str, "ndcg@10", "the metric to maximise (ndcg@10)"),
+    "--gain": _takes(
+        "GAIN", str, "exp2", "gain of labels: exp2, linear or a table such as 0,1,3,7 (exp2)"
+    ),
+    "--ties": _takes(
+        "RULE", str, "expected", "docs with equal scores: expected, rows or worst (expected)"
+    ),
+    "--empty": _takes(
+        "RULE", str, "skip", "value of queries with nothing relevant: skip, zero or one (skip)"
+    ),
+    "--relevant-from": _takes(
+        "L", float, 1.0, "smallest label that is relevant, for map, mrr, ... (1)"
+    ),
+    "--max-label": _takes(
+        "L", float, None, "the highest label of the scale, for ERR (the largest label)"
+    ),
+    "--level": _takes("P", float, 0.95, "confidence level of intervals (0.95)"),
+    "--resamples": _takes("N", int, 10_000, "bootstrap samples and random permutations (10000)"),
+    "--seed": _takes("N", int, 0, "seed of these samples (0)"),
+    "--max-features": _takes(
+        "N", int, 1 << 20, f"the highest feature of text that is no error ({1 << 20})"
+    ),
+    "--label": _takes("NAME", str, "label", "the column of labels in Parquet and CSV (label)"),
+    "--qid": _takes("NAME", str, "qid", "the column of query ids in Parquet and CSV (qid)"),
     "--ignore": {
         "metavar": "NAME,...",
         "action": "append",
         "default": None,
-        "help": "columns of Parquet and CSV that are no features; may be repeated",
+        "help": "columns of Parquet and CSV that are not features; may be repeated",
     },
     "--more-data": {
         "metavar": "DATA",
@@ -73,15 +87,18 @@ _SHARED: dict[str, dict[str, Any]] = {
         "NAME",
         str,
         None,
-        "column of Parquet and CSV whose values group queries: each group is evaluated, too",
+        "a column of Parquet and CSV that groups queries; each group is shown, too",
     ),
-    "--zero-based": {"action": "store_true", "help": "the first feature of text is 0"},
+    "--zero-based": {
+        "action": "store_true",
+        "help": "features of text are numbered from 0, not from 1",
+    },
     "--threads": _takes("N", int, None, "threads to use (all cores)"),
     "--json": {"action": "store_true", "help": "print JSON"},
     "--progress": {
         "action": argparse.BooleanOptionalAction,
         "default": True,
-        "help": "say on standard error how far it is: a bar on a terminal, lines elsewhere (yes)",
+        "help": "show progress on standard error: a bar on a terminal, else lines (yes)",
     },
 }
 #: How rankings are evaluated, the intervals of means, and how data are read: options by their purpose.

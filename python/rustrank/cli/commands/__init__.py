@@ -14,18 +14,18 @@ __all__ = ["NAMES", "register"]
 
 #: All commands with what they are for, in the order in which help names them.
 NAMES = {
-    "inspect": "what is in a file of data, or of a model?",
+    "inspect": "summarise files of data and models, and what is wrong with them",
     "train": "train a ranker",
-    "score": "score docs with a model",
-    "evaluate": "how good is a ranking?",
-    "compare": "which of two rankings is better?",
-    "report": "rankers compared, as one HTML page",
-    "combine": "the best mixture of rankers",
-    "adapt": "a ranker for another market",
-    "tune": "try options of a ranker",
-    "convert": "a model from or for another library",
+    "score": "score documents with a model",
+    "evaluate": "measure rankings: scores, models or TREC runs",
+    "compare": "test the difference between two rankings",
+    "report": "compare rankers on one HTML page",
+    "combine": "find the best linear combination of rankers",
+    "adapt": "adapt a ranker to another market with little data",
+    "tune": "search for the best options of a ranker",
+    "convert": "convert a model from or for another library",
     "shard": "split a data set by queries, for several workers",
-    "completion": "what a shell needs to complete our commands",
+    "completion": "print what lets a shell complete commands and options",
 }
 
 

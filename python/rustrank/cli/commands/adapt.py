@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.parsing import READING, listed, passed
+from rustrank.cli.parsing import DATA, READING, listed, passed
 from rustrank.cli.reading import checked_judging, data_files, load_model, read_docs
 from rustrank.cli.streams import print_result, save_model, save_plot
 from rustrank.errors import ParamError
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from rustrank.cli.parsing import Parser
     from rustrank.model.booster import Booster
 
-_EPILOG = """\
+_EPILOG = f"""\
 files:
   BASE     a model file, of ours or of another library: a ranker of another market
   TARGET   the little data there is of the market that a ranker is wanted for
-  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet,
-           *.csv or *.tsv, in which --label and --qid name columns and all other columns are features
+{DATA}
 
 Recipes are fitted to TARGET, and choose by folds of it, or by --held-out, what they leave open. What they
 are worth is measured on --valid-closed (without it, on three tenths of TARGET's queries) and, if there

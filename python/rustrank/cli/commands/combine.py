@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.parsing import JUDGING, READING, passed
+from rustrank.cli.parsing import DATA, JUDGING, READING, passed
 from rustrank.cli.reading import (
     checked_judging,
     data_files,
@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from rustrank.combining.combiner import Combiner
     from rustrank.metrics.evaluation import Judging
 
-_EPILOG = """\
+_EPILOG = f"""\
 files:
-  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet,
-           *.csv or *.tsv, in which --label and --qid name columns and all other columns are features
+{DATA}
   SCORES   one number a line, for the lines of DATA in their order
   MODEL    a model file, of ours or of another library, which scores DATA
   A - stands for standard input.
@@ -71,10 +70,16 @@ def register(parser: Parser) -> None:
     add("--metric")
     several = "auto, sweep, coordinate, best_first, ..."
     add("--method", "NAME", several, default="auto", offered=_METHODS)
-    add("--alphas", ("FROM", "TO"), "A + alpha * B, alpha in it", nargs=2, type=float)
-    flag("--non-negative", "no weights below 0")
-    add("--restarts", "N", "begin anew so often (0)", type=int, default=0)
-    add("--seed", text="of restarts and jitter (0)")
+    add(
+        "--alphas",
+        ("FROM", "TO"),
+        "search alpha of A + alpha * B in this range",
+        nargs=2,
+        type=float,
+    )
+    flag("--non-negative", "allow no weights below 0")
+    add("--restarts", "N", "further searches from random weights (0)", type=int, default=0)
+    add("--seed", text="seed of restarts and jitter (0)")
     add("--save", "MODEL", "save the mixture as one model; all rankers must be models")
     add("--scores", "FILE", "write the combined score of each line of DATA")
     add("--plot", "FILE", "draw the metric (png, svg, pdf); needs matplotlib")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.parsing import DRAWING, JUDGING, METRICS, READING, listed, passed
+from rustrank.cli.parsing import DATA, DRAWING, JUDGING, METRICS, READING, listed, passed
 from rustrank.cli.reading import (
     checked_judging,
     data_files,
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
 
 _EPILOG = f"""\
 files:
-  DATA     LETOR or SVMlight text, `label qid:Q 1:v 2:v ...`, plain or gzip; or a table, *.parquet,
-           *.csv or *.tsv, in which --label and --qid name columns and all other columns are features
+{DATA}
   RANKER   a model file, of ours or of another library, which scores DATA; or scores, one number a
-           line, for the lines of DATA in their order. NAME=RANKER calls it something else than its file
+           line, for the lines of DATA in their order. NAME=RANKER gives it another name than that of its file
   A - stands for standard input.
 
 {METRICS}
@@ -57,10 +56,16 @@ def register(parser: Parser) -> None:
     add("rankers", "RANKER", "a model or scores, perhaps as NAME=FILE", nargs="+")
     add("--out", "FILE", "where to write it (report.html)", default="report.html")
     add("--title", "TEXT", "the heading of the page", default="Rankers compared")
-    add("--baseline", "NAME", "what others are compared with (the first ranker)")
-    add("--examples", "N", "won, and lost, queries looked into (5)", type=int, default=5)
-    add("--doc-ids", "FILE", "what docs are called: a line for each of DATA")
-    add("--feature-names", "FILE", "what features are called, from 1: a line each")
+    add("--baseline", "NAME", "the ranker that others are compared with (the first)")
+    add(
+        "--examples",
+        "N",
+        "queries to show in detail, of those won and of those lost (5)",
+        type=int,
+        default=5,
+    )
+    add("--doc-ids", "FILE", "names of docs: a line for each of DATA")
+    add("--feature-names", "FILE", "names of features, from the first: a line each")
     default = "ndcg@10,err@10,map,mrr,precision@10"
     parser.add_metrics(f"metrics; may be repeated; the first decides ({default})")
     parser.share(*JUDGING, *DRAWING, "more_data", *READING, "threads", "json")

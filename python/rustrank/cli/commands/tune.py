@@ -52,16 +52,22 @@ def register(parser: Parser) -> None:
     add = parser.add
     add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip; Parquet or CSV")
     add("model", "MODEL", "where to save the ranker with the best setting")
-    add("--valid", "DATA", "what settings are judged by, instead of folds")
-    add("--ranker", "NAME", "what is tuned (lambdamart)", default="lambdamart", offered=_RANKERS)
+    add("--valid", "DATA", "a validation set to judge settings by, instead of folds")
+    add(
+        "--ranker",
+        "NAME",
+        "the ranker to tune (lambdamart)",
+        default="lambdamart",
+        offered=_RANKERS,
+    )
     add("--space", "NAME", "a space by its name (lambdamart, without --try)", offered=_SPACES)
     add("--try", "NAME=...", "what to try; may be repeated", action="append")
-    add("--set", "NAME=X", "an option that stays; may be repeated", action="append")
+    add("--set", "NAME=X", "an option that stays fixed; may be repeated", action="append")
     add("--method", "NAME", "grid, random or optuna (grid if it is finite)", offered=_METHODS)
-    add("--trials", "N", "how many settings (50, or all of a grid)", type=int)
+    add("--trials", "N", "the number of settings (50, or all of a grid)", type=int)
     add("--folds", "N", "folds of DATA to judge by (5)", type=int, default=5)
     add("--metric")
-    add("--records", "FILE", "where each value is written at once")
+    add("--records", "FILE", "a file of the value of each setting, from which a run goes on")
     parser.share("gain", "max-label")
     add("--seed", text="seed of everything random (0)")
     add("--jobs", "N", "settings to try at once (as many as cores)", type=int)
