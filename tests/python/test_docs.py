@@ -27,7 +27,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 #: What a block may be; the others are for reading.
 RUN, SHOWN = ("python", "sh"), ("console", "json", "toml", "text")
 #: Libraries that are not among our tools: their blocks run where they are.
-PEERS = ("lightgbm", "xgboost")
+PEERS = ("catboost", "lightgbm", "xgboost")
 
 
 class Block(NamedTuple):
@@ -137,7 +137,7 @@ def test_every_option_of_a_table_of_names_exists() -> None:
         "booster_",
         "feature_importances_",
     }
-    for name in ("lightgbm", "xgboost"):
+    for name in PEERS:
         text = (DOCS / "how-to" / f"{name}.md").read_text("utf-8")
         table = text.partition("## Names")[2].partition("\n## ")[0]
         for row in table.splitlines()[4:]:
