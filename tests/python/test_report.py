@@ -346,7 +346,7 @@ def test_rankers_may_be_of_any_kind(booster: rr.Booster, tmp_path: Path) -> None
     assert "Without the raw features" in binned.html
     listed = rr.report([scores, -scores], TEST.y, qid=TEST.qid, resamples=50)
     assert list(listed.evaluations) == ["ranker 0", "ranker 1"]
-    assert "so there is no telling why" in listed.html
+    assert "so the difference cannot be explained" in listed.html
 
 
 def test_features_may_be_more_than_numbers() -> None:
@@ -561,3 +561,17 @@ def test_the_command_says_what_is_wrong(files: Path, capsys: pytest.CaptureFixtu
         assert (code, out) == (expected, ""), arguments
         assert message in err, err
         assert err.count("\n") == 1
+
+
+def test_a_single_ranker_is_not_called_the_highest() -> None:
+    one = rr.report({"alone": TEST.X[:, 0]}, TEST.y, qid=TEST.qid, resamples=50).html
+    assert "<strong>alone</strong> has ndcg@10: " in one
+    assert "the highest mean" not in one
+    two = rr.report({"a": TEST.X[:, 0], "b": TEST.X[:, 1]}, TEST.y, qid=TEST.qid, resamples=50).html
+    assert "has the highest ndcg@10: " in two
+    assert "which has the highest mean" in two
+    # One pair needs no correction.
+    assert "corrects" not in two
+    three = {name: TEST.X[:, at] for at, name in enumerate("abc")}
+    made = rr.report(three, TEST.y, qid=TEST.qid, resamples=50)
+    assert "p (Holm) corrects the latter for the 3 pairs" in made.html

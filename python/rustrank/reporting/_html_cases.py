@@ -92,9 +92,9 @@ def _why(findings: Findings, case: Case) -> html.Markup:
 
 def _no_reasons(side: SideBySide, names: tuple[str, str]) -> str:
     if not any(name in side.boosters for name in names):
-        return "Neither ranker is a model that can be looked into, so there is no telling why."
+        return "Neither ranker is a model that can be looked into, so the difference cannot be explained."
     if not side.has_features:
-        return "Without the raw features (X), as numbers, there is no telling why."
+        return "Without the raw features (X), as numbers, the difference cannot be explained."
     return "Neither ranker can say what single features did."
 
 
@@ -147,7 +147,10 @@ def extremes(findings: Findings) -> html.Markup | None:
 
     worst, best = order[:_ENDS].tolist(), order[::-1][:_ENDS].tolist()
     return html.joined(
-        html.paragraph(f"By {metric} of {name}, which is the best on average."),
+        html.paragraph(
+            f"By {metric} of {name}"
+            f"{', which has the highest mean' if len(findings.names) > 1 else ''}."
+        ),
         html.table(f"The worst queries of {name}", head, rows(worst)),
         html.table(f"The best queries of {name}", head, rows(best)),
         html.note(_spread(values, metric)),

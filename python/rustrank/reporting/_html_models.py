@@ -41,10 +41,10 @@ def importance(findings: Findings) -> html.Markup | None:
     if not parts:
         return None
     if silent:
-        parts.append(html.note(f"Without figures for single features: {', '.join(silent)}."))
+        parts.append(html.note(f"Without feature importance: {', '.join(silent)}."))
     explained = (
-        "Reduction: what all splits on a feature took off the loss in training. SHAP: what it adds to or "
-        "takes off the scores of these docs, on average of absolute values."
+        "SHAP: the mean absolute Shapley value of a feature over these docs, in units of the score. "
+        "Reduction: the share of the splits on a feature in the reduction of the training loss."
     )
     return html.joined(html.paragraph(explained), parts)
 
@@ -110,10 +110,10 @@ def _history(name: str, booster: Booster, wanted: str) -> html.Markup | None:
 
 def _position_bias(name: str, share: np.ndarray) -> html.Markup:
     line = Line(name, np.arange(1.0, len(share) + 1), 100 * share, 0)
-    label = f"what a click is worth by place, of {name}: from 100% to {100 * share[-1]:.1f}%"
-    title = f"{name}: the bias of places that it has learned"
-    clicks = "clicks on the same docs, first place = 100 (%)"
-    return line_chart(title, [line], label, "place", clicks)
+    label = f"position bias of {name}: from 100% to {100 * share[-1]:.1f}%"
+    title = f"{name}: learned position bias"
+    clicks = "clicks on the same docs, % of those at position 1"
+    return line_chart(title, [line], label, "position", clicks)
 
 
 def _growth(findings: Findings) -> html.Markup | None:
@@ -140,7 +140,7 @@ def _growth(findings: Findings) -> html.Markup | None:
     title = f"{metric} on these docs with the first rounds only"
     chart = line_chart(title, lines, label, x_label, metric, x_ticks=places)
     figures = html.table("By number of rounds", ["ranker", "rounds", metric], rows)
-    return html.joined(chart, html.folded("The figures", figures))
+    return html.joined(chart, html.folded("As a table", figures))
 
 
 def data(findings: Findings) -> html.Markup:

@@ -29,12 +29,12 @@ def page(findings: Findings, title: str) -> str:
     parts = [
         ("quality", "How good is each ranker?", _quality(findings)),
         ("chance", "Is the difference more than chance?", _chance(findings)),
-        ("cuts", "How deep does it hold?", _cuts(findings)),
+        ("cuts", "The metric by cut", _cuts(findings)),
         ("queries", "Won and lost, query by query", _queries(findings)),
         ("cases", "Where they differ most, and why", cases(findings)),
         ("extremes", "The worst and the best queries", extremes(findings)),
-        ("importance", "What do the models look at?", importance(findings)),
-        ("learning", "How did they learn?", learning(findings)),
+        ("importance", "Which features matter?", importance(findings)),
+        ("learning", "Learning curves", learning(findings)),
         ("data", "The data", data(findings)),
         ("settings", "Settings", settings(findings)),
     ]
@@ -74,7 +74,7 @@ def _summary(findings: Findings) -> html.Markup:
     value = findings.evaluations[first][metric]
     sentences: list[object] = [
         html.tag("strong", first),
-        f" has the highest {metric}: {number(value)}",
+        f" has {'the highest ' if len(findings.names) > 1 else ''}{metric}: {number(value)}",
         _in_brackets(findings.intervals[first][metric]),
         ". ",
     ]
@@ -141,7 +141,10 @@ def _all_metrics(findings: Findings) -> html.Markup:
     skipped = [
         f"{one.num_skipped:,} of {metric}" for metric, one in some.items() if one.num_skipped
     ]
-    left_out = f"Queries in which nothing can be found are left out: {', '.join(skipped)}."
+    left_out = (
+        "Queries left out of the mean, since all orders of their docs are equally good: "
+        f"{', '.join(skipped)}."
+    )
     return html.joined(
         html.table("All metrics, the highest in bold", ["ranker", *metrics], rows),
         html.note(left_out) if skipped else None,
@@ -160,10 +163,10 @@ def _chance(findings: Findings) -> html.Markup | None:
         rows.append([f"{one.names[1]} minus {one.names[0]}", *cells])
     head = ["difference of", "mean", f"{level} interval", "p (t)", "p (random)", "p (Holm)"]
     caption = f"{findings.metric}: every ranker against every other"
+    corrected = f"; p (Holm) corrects the latter for the {len(rows)} pairs" if len(rows) > 1 else ""
     explained = (
-        "Paired over queries: Student's t-test and the randomisation test; p (Holm) is the latter's, "
-        f"corrected for there being {count(len(rows), 'pair')}. Wins are queries for which the first "
-        "of the two is better."
+        f"Paired over queries: Student's t-test and the randomisation test{corrected}. Wins are queries "
+        "for which the first of the two is better."
     )
     statements = [html.tag("li", one, ".") for one in findings.statements]
     others = [
@@ -203,7 +206,7 @@ def _cuts(findings: Findings) -> html.Markup | None:
     title = f"{base}@k; bands are {level} intervals"
     return html.joined(
         line_chart(title, lines, label, x_label, f"{base}@k"),
-        html.folded("The figures", html.table(f"{base} by cut", ["ranker", *places], rows)),
+        html.folded("As a table", html.table(f"{base} by cut", ["ranker", *places], rows)),
     )
 
 
