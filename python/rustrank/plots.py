@@ -456,5 +456,5 @@ def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any
         axes.plot(np.arange(1, len(values) + 1), 100 * values, **how, label=name)
     axes.set_ylim(bottom=0)
     axes.xaxis.get_major_locator().set_params(integer=True)
-    y_label = "clicks on the same docs, first place = 100 (%)"
-    return style.finish(axes, "place", y_label, legend=0 if known is None else 2)
+    y_label = "clicks on the same docs, % of those at position 1"
+    return style.finish(axes, "position", y_label, legend=0 if known is None else 2)

@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import rustrank as rr
+from rustrank.plotting.tree_layout import leaf_color
 
 
 def table(seed: int, rows: int = 600) -> NDArray[np.float32]:
@@ -121,6 +122,23 @@ def test_a_picture_shows_every_node_of_a_tree(booster: rr.Booster) -> None:
     assert len(root.findall(f"{space}path")) == 22
     with pytest.raises(rr.ParamError, match="number"):
         booster.draw_tree(30)
+
+
+def test_pictures_are_readable_on_light_and_dark_pages(booster: rr.Booster) -> None:
+    picture = booster.draw_tree(3)
+    assert "prefers-color-scheme: dark" in picture
+    assert "background: var(--page)" in picture
+
+    def luminance(parts: tuple[int, ...]) -> float:
+        shares = np.array(parts) / 255
+        linear = np.where(shares <= 0.03928, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    for value in np.linspace(-1, 1, 201):
+        parts, is_light = leaf_color(value, 1.0)
+        text = 1.0 if is_light else 0.0
+        dark, light = sorted((luminance(parts), text))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
 def test_pictures_escape_names() -> None:

@@ -252,7 +252,7 @@ def test_the_bias_of_places_is_drawn_as_a_share(
     assert axes.lines[0].get_ydata() == pytest.approx([100, 50, 25])
     assert axes.lines[1].get_ydata() == pytest.approx([100, 50, 37.5])
     assert axes.get_legend_handles_labels()[1] == ["learned", "known"]
-    assert axes.get_xlabel() == "place"
+    assert axes.get_xlabel() == "position"
     with pytest.raises(rr.ParamError, match="the first above 0"):
         plots.plot_position_bias(booster, known=[0.0, 1.0])
 

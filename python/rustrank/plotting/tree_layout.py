@@ -132,7 +132,20 @@ def leaf_color(node: dict[str, Any], largest: float) -> tuple[tuple[int, int, in
     red, green, blue = (
         round(255 + strength * (part - 255)) for part in (_HIGHER if value > 0 else _LOWER)
     )
-    return (red, green, blue), strength > 0.6
+    return (red, green, blue), _luminance(red, green, blue) < _EQUAL_CONTRAST
+
+
+#: The luminance at which white text and black text have the same contrast.
+_EQUAL_CONTRAST = 0.179
+
+
+def _luminance(*parts: int) -> float:
+    """Return the relative luminance of a colour, as in WCAG 2."""
+    shares = (part / 255 for part in parts)
+    red, green, blue = (
+        share / 12.92 if share <= 0.03928 else ((share + 0.055) / 1.055) ** 2.4 for share in shares
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def largest_value(placed: Sequence[PlacedNode]) -> float:
@@ -173,7 +186,7 @@ def _leaf(placed: PlacedNode, largest: float) -> str:
         f'fill="rgb({red},{green},{blue})" stroke="gray" stroke-width="0.5"/>'
         f'<text x="{x + 38}" y="{height + 4:g}" text-anchor="middle" '
         f'fill="{"white" if is_light else "black"}">{leaf_text(placed.node)}</text>'
-        f'<text x="{x + 82}" y="{height + 4:g}" fill="gray">'
+        f'<text x="{x + 82}" y="{height + 4:g}" fill-opacity="0.7">'
         f"{count(placed.node['docs'], 'doc')}</text>\n"
     )
 
