@@ -13,6 +13,7 @@ VENV := .venv
 PEERS := .venv-peers
 OPENMPI := .venv-openmpi
 INTEGRATIONS := .venv-integrations
+PAGES := .venv-pages
 BIN := $(VENV)/bin
 # The same interpreter for every cargo call: another one would rebuild pyo3.
 WITH_PYTHON := PYO3_PYTHON="$(CURDIR)/$(BIN)/python"
@@ -58,11 +59,18 @@ $(PEERS)/.stamp: pyproject.toml | tools-python
 	$(PEERS)/bin/python -m pip install $(PIP_FLAGS) --group peers
 	@touch $@
 
-# Nor has this one.
+# Nor has this one,
 $(INTEGRATIONS)/.stamp: pyproject.toml | tools-python
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
 	$(INTEGRATIONS)/bin/python -m pip install $(PIP_FLAGS) --group integrations
+	@touch $@
+
+# nor this one.
+$(PAGES)/.stamp: pyproject.toml | tools-python
+	$(PYTHON) -m venv $(PAGES)
+	$(PAGES)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
+	$(PAGES)/bin/python -m pip install $(PIP_FLAGS) --group pages
 	@touch $@
 
 .PHONY: venv
@@ -108,6 +116,14 @@ parameters: build ## write what Python says statically of parameters, from their
 .PHONY: docs
 docs: build ## the documentation site, into site/; a link that leads nowhere is refused
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+.PHONY: pages picture
+pages: docs demo $(PAGES)/.stamp ## open every page of the site and of the tour in chromium, and name what is wrong (ARGS='--screenshots FOLDER')
+	PYTHONPATH=python $(PAGES)/bin/python -m pytest -q tests/python/test_pages.py
+	$(PAGES)/bin/python scripts/check_pages.py site demo $(ARGS)
+
+picture: build $(PAGES)/.stamp ## draw the pictures of a report in the README again, by chromium
+	PYTHONPATH=python $(PAGES)/bin/python scripts/report_picture.py
 
 .PHONY: test-rust
 test-rust: tools-cargo ## Rust tests, without Python; the C interface; the scoring service
@@ -184,5 +200,5 @@ golden-results: build ## write the table of our own results again (ARGS='--note 
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(VENV) $(PEERS) $(OPENMPI) $(INTEGRATIONS) target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(OPENMPI) $(INTEGRATIONS) $(PAGES) target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f python/rustrank/*.so

@@ -168,10 +168,14 @@ def _table(known: Iterable[Parameter]) -> str:
     for one in known:
         values = one.within or ", ".join(f"`{name}`" for name in one.choices)
         cells = [f"`{one.name}`", values or f"`{one.annotation}`", f"`{_literal(one.default)}`"]
-        rows.append(
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in [*cells, one.doc]) + " |"
-        )
+        rows.append(f"| {' | '.join(map(_cell, [*cells, one.doc]))} |")
     return "\n".join(rows)
+
+
+def _cell(text: str) -> str:
+    """Return the text of a cell: bars end it, but for those in code, where a backslash would be shown."""
+    parts = text.split("`")
+    return "`".join(part if at % 2 else part.replace("|", "\\|") for at, part in enumerate(parts))
 
 
 def main() -> None:

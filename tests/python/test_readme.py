@@ -35,6 +35,13 @@ def test_commands_are_targets_of_the_makefile() -> None:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE) or f" {target} " in makefile
 
 
+def test_pictures_are_there_and_small() -> None:
+    pictures = re.findall(r'src(?:set)?="([^"]+)"', README)
+    assert len(pictures) == 2
+    for name in pictures:
+        assert (ROOT / name).stat().st_size < 300_000
+
+
 def test_linked_files_exist() -> None:
     linked = re.findall(r"\]\(([A-Z]+\.md)\)", README)
     assert linked
