@@ -148,7 +148,7 @@ def draw(found: Histories, path: str) -> None:
     mpl.use("agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(10, 4.5), layout="constrained")
     for (name, _, color), histories in zip(STEPS, found.values(), strict=True):
         for of, line in (("train", "-"), ("test", "--")):
             mean = histories[of].mean(axis=0)
@@ -160,7 +160,7 @@ def draw(found: Histories, path: str) -> None:
     axes.grid(axis="y", color="0.9", linewidth=0.8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    axes.legend(frameon=False, loc="lower right")
+    figure.legend(frameon=False, loc="outside right upper")
     figure.savefig(path, dpi=150)
 
 
