@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from importlib import util
+from importlib import import_module, util
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -160,3 +160,29 @@ def test_every_option_of_a_table_of_names_exists() -> None:
                     named.append(code)
                 for word in named:
                     assert word in known, f"{name}.md: {word}"
+
+
+def test_names_of_one_entry_have_their_own_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the site; griffe would give all the default of the first."""
+    griffe = pytest.importorskip("griffe")
+    monkeypatch.syspath_prepend(DOCS.parent / "scripts")
+    extension = import_module("griffe_defaults").OwnDefaults()
+    code = '''
+def function(X, a=1, b="x", c=None, *, d=2.5):
+    """Do it.
+
+    Parameters
+    ----------
+    a, b, c
+        Some.
+    X, d
+        More.
+    """
+'''
+    with griffe.temporary_visited_package(
+        "package", {"__init__.py": code}, docstring_parser="numpy"
+    ) as package:
+        extension.on_package(pkg=package)
+        sections = package["function"].docstring.parsed
+        found = {one.name: one.value for section in sections[1:] for one in section.value}
+    assert found == {"a": "1", "b": "'x'", "c": "None", "X": None, "d": "2.5"}
