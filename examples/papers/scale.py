@@ -369,8 +369,13 @@ def table(costs: Costs) -> None:
     for name, task in SETS:
         for mode in MODES:
             times = [computing(task, mode, K, costs) + talking(task, mode, K, LAN) for K in WORKERS]
-            cells = "".join(f" {one:.3g} s |" for one in times)
-            print(f"| {name} | {mode} | {bytes_of(task, mode) / 1e6:.3g} |{cells}")
+            cells = "".join(f" {_digits(one)} s |" for one in times)
+            print(f"| {name} | {mode} | {_digits(bytes_of(task, mode) / 1e6)} |{cells}")
+
+
+def _digits(value: float) -> str:
+    """Return a number with three digits, without an exponent."""
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 999.5 else f"{value:.3g}"
 
 
 def draw(costs: Costs, path: str) -> None:
