@@ -15,7 +15,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.combining.side_by_side import required_booster
-from rustrank.errors import DataError
+from rustrank.errors import wrong_value
 from rustrank.inputs.scalars import text
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
@@ -60,26 +60,19 @@ class Scorer:
         Parameters
         ----------
         model_input : pandas.DataFrame or numpy.ndarray
-            The features. Columns of a frame are found by name if the model knows names. The column of query
-            ids is needed only by models whose scores depend on the other documents of the query.
+            The features, as for `rustrank.Booster.predict`. The column of query ids is needed only by
+            models whose scores depend on the other documents of the query.
         params : dict, optional
             What MLflow passes on; there is nothing to choose.
         """
         if params:
-            message = f"params: got {', '.join(params)}, expected none"
-            raise DataError(message, code="param")
+            raise wrong_value("params", params, "none: there is nothing to choose")
         columns = list(getattr(model_input, "columns", ()))
         if not columns:
             return self.booster.predict(model_input)
         qid = np.asarray(model_input[self.qid]) if self.qid in columns else None
-        names = [name for name in columns if name != self.qid]
-        if self.booster.feature_names is not None:
-            # Without the ranks within queries, which the model works out itself.
-            names = list(self.booster.feature_names[: self.booster.num_raw_features])
-        if missing := [str(name) for name in names if name not in columns]:
-            message = f"X: columns of the model are missing: {', '.join(missing)}; got {columns}"
-            raise DataError(message, code="features")
-        return self.booster.predict(model_input[names], qid=qid)
+        features = [name for name in columns if name != self.qid]
+        return self.booster.predict(model_input[features], qid=qid)
 
 
 def save_model(ranker: Any, path: str | PathLike[str], *, qid: str = "qid", **options: Any) -> None:

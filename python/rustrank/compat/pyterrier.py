@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.combining.side_by_side import booster_of
 from rustrank.errors import DataError, wrong_kind
 from rustrank.estimators.ranker import Ranker
 from rustrank.model.booster import Booster
@@ -79,10 +78,7 @@ class Reranker(pt.Estimator):  # type: ignore[misc]  # PyTerrier is optional, an
     def transform(self, inp: Any) -> Any:
         """Return the frame with the columns ``score`` and ``rank``."""
         pt.validate.result_frame(inp, extra_columns=["features"], context=self)
-        model = booster_of(self.ranker)
-        if model is None:
-            # The error of an estimator that is not fitted.
-            model = self.ranker.booster_
+        model = self.ranker if isinstance(self.ranker, Booster) else self.ranker.booster_
         scores = model.predict(_features(inp), qid=_ids(inp)) if len(inp) else np.empty(0)
         return pt.model.add_ranks(inp.assign(score=scores))
 
