@@ -94,6 +94,14 @@ eval_set                      valid             fit:eval_set       -            
 params                        '**params'        '**params'         -                     config
 snapshot_freq                 snapshot_every    train:snapshot_every -                   snapshot_every
 feature_name                  Dataset:feature_names Dataset:feature_names feature_names  Dataset:feature_names
+group_weight                  Dataset:query_weight fit:query_weight query_weight        Dataset:query_weight
+sampling_unit                 'whole queries'   'whole queries'    -                     'whole queries'
+leaf_estimation_iterations    'Newton step'     'Newton step'      -                     'Newton step'
+score_function                criterion         criterion          -                     criterion
+metric_period                 'each round'      'each round'       -                     'each round'
+allow_writing_files           'each round'      'each round'       -                     'each round'
+max_ctr_complexity            'sets of values'  'sets of values'   -                     'sets of values'
+langevin                      'nothing like it' 'nothing like it'  -                     'nothing like it'
 learning_rat                  did:learning_rate did:learning_rate  -                     did:learning-rate
 """
 

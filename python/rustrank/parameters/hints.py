@@ -35,6 +35,7 @@ _MORE = {
     "features_per_tree": "sub_feature colsample",
     "l2": "l2_reg",
     "min_reduction": "min_impurity_decrease",
+    "criterion": "score_function",
     "doc_sampling": "data_sample_strategy sampling_method bootstrap_type",
     "top_docs": "top_rate",
     "tree_shape": "growing_policy",
@@ -88,6 +89,7 @@ _OF_FIT = {
     **{name: name for name in ("eval_set", "eval_qid", "eval_group", "base", "callbacks")},
     **dict.fromkeys(("group_id", "query", "query_id", "groups"), "qid"),
     **dict.fromkeys(("weight", "weights", "row_weight"), "sample_weight"),
+    "group_weight": "query_weight",
     **dict.fromkeys(("init_score", "base_margin", "baseline"), "base_score"),
     **dict.fromkeys(("evals", "valid", "valid_sets", "validation_data"), "eval_set"),
     **dict.fromkeys(("label", "labels", "target"), "y"),
@@ -104,6 +106,16 @@ _WEIGHTS = (
 _INSTEAD = {
     **dict.fromkeys(("bagging_freq", "subsample_freq"), _SAMPLED),
     **dict.fromkeys(("bagging_temperature", "mvs_reg"), _SAMPLED),
+    "sampling_unit": "docs_per_tree samples documents, queries_per_tree whole queries",
+    "leaf_estimation_iterations": "leaf values are one Newton step; step='exact' finds its length by the metric",
+    **dict.fromkeys(
+        ("metric_period", "train_dir", "allow_writing_files"),
+        "metrics are evaluated after each round, and only checkpoint and snapshot write files",
+    ),
+    **dict.fromkeys(
+        ("max_ctr_complexity", "simple_ctr", "combinations_ctr", "model_size_reg"),
+        "categories are split as sets of values, without statistics of labels; see category_smooth",
+    ),
     **dict.fromkeys(("device", "device_type", "task_type", "gpu_id", "predictor"), _MACHINE),
     **dict.fromkeys(("deterministic", "force_col_wise", "force_row_wise"), _MACHINE),
     **dict.fromkeys(("tree_method", "border_type", "feature_border_type"), _BINS),
@@ -142,7 +154,10 @@ _INSTEAD = {
         ("evals_result", "record_evaluation"), "the values of all rounds are in Booster.history"
     ),
     **dict.fromkeys(
-        ("num_parallel_tree", "linear_tree", "max_delta_step", "lambdarank_pair_method"),
+        (
+            *("num_parallel_tree", "linear_tree", "max_delta_step", "lambdarank_pair_method"),
+            *("langevin", "posterior_sampling", "has_time", "boost_from_average"),
+        ),
         "there is nothing like it here",
     ),
 }
