@@ -84,7 +84,7 @@ def test_arrays_are_scored_and_missing_columns_named(tmp_path: Path) -> None:
     features = TEST.drop(columns=["label", "query_id"])
     assert np.array_equal(model.predict(features.to_numpy()), ranker.predict(features))
     with pytest.raises(
-        rr.DataError, match="lacks 2 features of the model.*expected also 'x3', 'x5'"
+        rr.DataError, match=r"lacks 2 features of the model.*expected also 'x3', 'x5'"
     ):
         model.predict(TEST.drop(columns=["x3", "x5"]))
 
