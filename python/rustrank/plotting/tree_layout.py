@@ -29,7 +29,13 @@ _LINE, _LEVEL, _EDGE = 26, 210, 12
 _LONGEST = 26
 _LOWER, _HIGHER = (33, 102, 172), (178, 86, 24)
 #: What is drawn around text, so that lines below do not touch it: the colour of a notebook's page.
-_PAGE = "var(--jp-layout-color0,var(--vscode-editor-background,transparent))"
+_PAGE = "var(--rustrank-page,var(--jp-layout-color0,var(--vscode-editor-background,transparent)))"
+#: The colours of a picture that is a file. Within a page, whose root is another element, they do not count.
+_STYLE = """<style>
+svg:root { --rustrank-page: #ffffff; background: var(--rustrank-page); color: #1b1d20 }
+@media (prefers-color-scheme: dark) { svg:root { --rustrank-page: #1b1d20; color: #e9eaec } }
+</style>
+"""
 
 
 class Picture(str):
@@ -166,7 +172,7 @@ def tree_picture(
     return Picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12" '
-        f'fill="currentColor" style="max-width:none">\n<title>{escape(title)}</title>\n'
+        f'fill="currentColor" style="max-width:none">\n<title>{escape(title)}</title>\n{_STYLE}'
         f'<text x="{_EDGE}" y="{_EDGE + 8}" font-weight="bold">{escape(title)}</text>\n'
         + "".join(edges)
         + "".join(nodes)
