@@ -330,7 +330,7 @@ def test_the_command_line_declares_them(
     assert rr.Booster.load(model) == expected
     capsys.readouterr()
     assert cli.main(["train", str(data), str(model)]) != 0
-    assert "column 'site': got text" in capsys.readouterr().err
+    assert "column 'site': got 'a b', expected a number" in capsys.readouterr().err
     assert cli.main(["train", str(letor), str(model), "--categorical", "site"]) != 0
     assert "there is no feature 'site'" in capsys.readouterr().err
     assert cli.main(["train", "shards", str(model), "--categorical", "0", "--workers", "2"]) != 0

@@ -24,6 +24,7 @@ import rustrank as rr
 from rustrank.distributed import jobs, launching
 from rustrank.distributed.launching import Launcher
 from rustrank.inputs.files import checksum
+from rustrank.parameters.schema import TRAININGS
 
 ROOT = Path(__file__).parents[2]
 #: An environment with the other MPI, which `make test` sets up.
@@ -173,7 +174,7 @@ class Faulty:
 
     def __init__(self, folder: Path, notes: Path, **options: Any) -> None:
         given = {
-            **{name: one.default for name, one in _parameters().items()},
+            **{name: one.default for name, one in TRAININGS["train"].items()},
             "dataset": folder / "s6",
             "workers": 2,
             "deadline": 5.0,
@@ -217,12 +218,6 @@ def _is_there(process: int) -> bool:
         return False
     # One that has ended may still wait for somebody to ask how.
     return stat.rpartition(")")[2].split()[0] != "Z"
-
-
-def _parameters() -> Any:
-    import inspect
-
-    return inspect.signature(rr.train).parameters
 
 
 def moments() -> list[tuple[str, int, int, int]]:

@@ -16,7 +16,6 @@ from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.rankers import scores_of
 from rustrank.inputs.scalars import as_list, flag
-from rustrank.metrics._frames import frame, query_frame, segment_frame, segment_tables
 from rustrank.metrics.evaluation import (
     Drawing,
     Evaluation,
@@ -25,6 +24,7 @@ from rustrank.metrics.evaluation import (
     judge,
     warn_of_nothing,
 )
+from rustrank.metrics.frames import frame, query_frame, segment_frame, segment_tables
 from rustrank.metrics.segments import QueriesOfSegments, as_segments
 from rustrank.plotting.results import plot_comparison
 

@@ -24,7 +24,7 @@ from rustrank.inputs.queries import (
 from rustrank.inputs.rankers import scores_of
 from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length
-from rustrank.metrics._frames import frame, query_frame, segment_frame, segment_tables
+from rustrank.metrics.frames import frame, query_frame, segment_frame, segment_tables
 from rustrank.metrics.segments import QueriesOfSegments, as_segments
 
 if TYPE_CHECKING:

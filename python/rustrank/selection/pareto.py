@@ -99,7 +99,7 @@ class ParetoFront(TableResult):
 
     def to_pandas(self) -> Any:
         """Return the points as a pandas DataFrame."""
-        from rustrank.metrics._frames import frame
+        from rustrank.metrics.frames import frame
 
         columns: dict[str, list[Any]] = {"share": [point.share for point in self.points]}
         for metric in self.metrics:
