@@ -20,6 +20,7 @@ from rustrank.inputs.rankers import scores_of
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value, plain_value
 from rustrank.model.booster import Booster
 from rustrank.model.conversion import own_booster
+from rustrank.model.mixture import check_same_columns, share_columns
 from rustrank.plotting.results import plot_combiner
 
 if TYPE_CHECKING:
@@ -300,13 +301,13 @@ class Combiner(TableResult):
 
     @property
     def booster(self) -> Booster:
-        """All rankers as one model, if they are boosters: it can be saved as one file."""
+        """All rankers as one model, if they are boosters with the same columns: it can be saved as one file."""
         self._refuse_net("booster")
         boosters = self._boosters()
         if boosters is None:
             message = "there is no booster: the combiner was fitted to scores, or to rankers that have none"
             raise RustrankError(message, code="combine.scores")
-        return merged(boosters, self._weights)
+        return merged(boosters, self._weights, self.names)
 
     def _boosters(self) -> list[Booster] | None:
         """Return the boosters of all rankers, if each is or has one."""
@@ -327,7 +328,10 @@ class Combiner(TableResult):
         rankers = self._rankers
         if all(map(fit_input.scores_features, rankers.values())):
             threads = self._options.judging.num_threads
-            if self.net is None and all(isinstance(one, Booster) for one in rankers.values()):
+            boosters = [one for one in rankers.values() if isinstance(one, Booster)]
+            is_one = len(boosters) == len(rankers) and share_columns(boosters)
+            if self.net is None and is_one:
+                # As one model, all trees are scored in one pass.
                 return self.booster.predict(docs, qid=qid, group=group, num_threads=threads)
             rows = unjudged_docs(docs, qid, group)
             return self._combined(
@@ -407,9 +411,13 @@ def combiner_for(judging: Judging, **options: Any) -> Combiner:
     )
 
 
-def merged(boosters: Sequence[Booster], weights: NDArray[np.float64]) -> Booster:
-    """Return the weighted sum of boosters as one, without those of weight 0."""
+def merged(
+    boosters: Sequence[Booster], weights: NDArray[np.float64], names: Sequence[str] | None = None
+) -> Booster:
+    """Return the weighted sum of boosters as one, without those of weight 0; errors call them by their names."""
     used = np.flatnonzero(weights).tolist() or [0]
+    called = names or [f"boosters[{at}]" for at in range(len(boosters))]
+    check_same_columns([boosters[at] for at in used], [called[at] for at in used])
     cores = [boosters[at]._core for at in used]
     return Booster._of(_rustrank.Booster.sum(cores, weights[used].tolist(), ["as-is"] * len(cores)))
 

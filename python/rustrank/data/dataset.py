@@ -211,6 +211,7 @@ class Dataset:
             names = building.with_ranks(names)
             check_different(names)
         self._core, self._names, self._query_ids, self._base = core, names or None, query_ids, base
+        building.check_base_names(base, building.raw_names(self))
         if warns and like is None:
             _warn_of_constant(self.feature_names, self.unused_features)
         return self

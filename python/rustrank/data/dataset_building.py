@@ -11,6 +11,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
 from rustrank.inputs.categories import Categories, numbered, numbers_of
+from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.queries import as_queries, as_query_weight, query_ids_in_errors
 from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.inputs.tables import (
@@ -192,6 +193,22 @@ def base_of(given: Any, like: Any, *, has_scores: bool) -> Booster | None:
         message = "base and base_score: expected one of them, since a base has scores of its own"
         raise ParamError(message, code="base")
     return given
+
+
+def check_base_names(
+    base: Booster | None, names: list[str] | None, what: str = "the data set"
+) -> None:
+    """Raise `DataError` if a base scores other columns than a data set with these names, or in another order.
+
+    The trees that are trained and those of the base become one model, which knows features by position.
+    """
+    if base is None:
+        return
+    hint = (
+        "training goes on with the columns of the base in their order: give the data as "
+        "frame[base.feature_names], or train without base= and combine the two by their scores"
+    )
+    check_joined_names(("base", raw_names(base)), (what, names), hint)
 
 
 def base_of_text(given: Any, like: Any, text: LetorOptions) -> Booster | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rustrank import _rustrank
 from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset
+from rustrank.data.dataset_building import check_base_names
 from rustrank.errors import ParamError, ParamKindError, wrong_kind
 from rustrank.estimators.fitting import columns_by_name, eval_sets, training_part
 from rustrank.estimators.ranker import Ranker
@@ -112,6 +113,7 @@ class RawRanker(Ranker):
         part = training_part(X, y, given, type(self).__name__)
         names, num_threads = part.X.names, self._threads()
         data, options = part.values(num_threads), self._options_of(given)
+        check_base_names(getattr(self, "base", None), names, "X")
         has_queries = part.qid is not None or given["group"] is not None
         sets = eval_sets(given, has_queries=has_queries)
         if len(sets) > 1:

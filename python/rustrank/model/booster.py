@@ -11,10 +11,11 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset, as_dataset
-from rustrank.data.dataset_building import ReadOptions
+from rustrank.data.dataset_building import ReadOptions, raw_names
 from rustrank.errors import DataError, wrong_value
 from rustrank.formatting import count, html_facts, number
 from rustrank.inputs.categories import Categories, numbered
+from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import real, text, whole
@@ -157,6 +158,8 @@ class Booster(RankingModel, DescribedModel):
             for name, given in {"qid": qid, "group": group}.items():
                 if given is not None:
                     raise wrong_value(name, given, "none: a Dataset knows its queries")
+            of_set, hint = ("X", raw_names(X)), "make the Dataset like= this booster"
+            check_joined_names(("the model", raw_names(self)), of_set, hint)
             base = None if X._base is None else X._base._core
             return self._core.score_dataset(X._core, base, reading.num_threads)
         if qid is not None or group is not None:

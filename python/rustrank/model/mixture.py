@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.data.dataset_building import raw_names
 from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
+from rustrank.inputs.feature_names import check_joined_names, have_same_names
 from rustrank.inputs.scalars import as_list, real
 from rustrank.inputs.vectors import as_doubles
 from rustrank.model.booster import Booster
@@ -35,6 +38,28 @@ def as_boosters(given: Any, name: str) -> list[Booster]:
     if not boosters:
         raise ParamError(f"{name}: got none, expected a booster at least", code=name)
     return boosters
+
+
+#: What to do with models of other columns, which cannot be one model.
+_HINT = (
+    "one model knows features by their position: train all with the columns in one order "
+    "(frame[booster.feature_names]), or mix their scores, which predict matches by name"
+)
+
+
+def check_same_columns(
+    boosters: Sequence[Booster], names: Sequence[str], hint: str = _HINT
+) -> None:
+    """Raise `DataError` unless boosters score the same columns in the same order; ``names`` are the boosters'."""
+    columns = list(zip(names, map(raw_names, boosters), strict=True))
+    for first, other in combinations(columns, 2):
+        check_joined_names(first, other, hint)
+
+
+def share_columns(boosters: Sequence[Booster]) -> bool:
+    """Return whether boosters score the same columns in the same order, so that they can be one model."""
+    pairs = combinations(map(raw_names, boosters), 2)
+    return all(have_same_names(one, other) for one, other in pairs)
 
 
 def as_normalisations(normalise: Any, count: int, scores: Any) -> list[Normalising]:
@@ -107,7 +132,8 @@ def mix(
     """Return a booster whose score is the weighted sum of the scores of several boosters.
 
     Normalisation and weights are part of the new booster, which is saved as one file. The boosters may be
-    of any kind, mixtures included, with or without ranks of features within queries.
+    of any kind, mixtures included, with or without ranks of features within queries. Those with names of
+    features must have the same names in the same order.
 
     Parameters
     ----------
@@ -143,6 +169,7 @@ def mix(
     10
     """
     given = as_boosters(boosters, "boosters")
+    check_same_columns(given, [f"boosters[{at}]" for at in range(len(given))])
     normalisations = as_normalisations(normalise, len(given), scores)
     cores = [booster._core for booster in given]
     return Booster._of(

@@ -9,18 +9,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.data.dataset_building import raw_names
 from rustrank.errors import DataError, ParamError, wrong_kind
+from rustrank.inputs.docs import QID
+from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import as_list, flag
-from rustrank.inputs.tables import as_table, in_one_piece
+from rustrank.inputs.tables import as_table, columns_of, in_one_piece, labels_of, named_columns
 from rustrank.inputs.vectors import as_doubles, check_length
 from rustrank.model.booster import Booster
-from rustrank.model.mixture import as_boosters, as_normalisations
+from rustrank.model.mixture import as_boosters, as_normalisations, check_same_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["Stacking"]
+
+#: What to do with rankers of other columns, which cannot be in one model.
+_HINT = (
+    "the stacked model knows features by their position: train all rankers with the columns in one order "
+    "(frame[booster.feature_names])"
+)
 
 
 class Stacking:
@@ -77,22 +86,36 @@ class Stacking:
         self._names = list(map(str, rankers) if named else numbered)
         self._normalisations = as_normalisations(normalise, len(self.rankers), scores)
         self._features = _as_features(features, len(self.rankers))
+        check_same_columns(self.rankers, self._names, _HINT)
         raw = {ranker.num_raw_features for ranker in self.rankers}
         if len(raw) > 1:
             message = f"rankers must have the same raw features: got {sorted(raw)} of them"
             raise DataError(message, code="features")
 
+    def _raw_names(self) -> list[str] | None:
+        """Return the names of raw features, of the first ranker that has some."""
+        return next((one for one in map(raw_names, self.rankers) if one is not None), None)
+
+    def _with_queries(self, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
+        """Return raw features, and the queries: ids, the column of that name, or the column ``qid``."""
+        if qid is None and group is None and QID in labels_of(X):
+            qid = QID
+        X, columns = named_columns(X, {"qid": qid})
+        return X, columns["qid"]
+
     @property
     def names(self) -> list[str]:
         """The names of the features of the outer booster, such as ``ranker0_max``."""
         first = self.rankers[0]
-        own = first.feature_names[: first.num_raw_features] if self.own else []
+        own = self._raw_names() or first.feature_names[: first.num_raw_features]
+        own = own if self.own else []
         return own + [f"{self._names[ranker]}_{kind}" for ranker, kind in self._features]
 
     def features(
         self, X: Any, *, qid: Any = None, group: Any = None, num_threads: int | None = None
     ) -> NDArray[np.float32]:
         """Return the derived features of documents with raw features ``X``."""
+        X, qid = self._with_queries(X, qid, group)
         scores = [
             ranker.predict(X, qid=qid, group=group, num_threads=num_threads)
             for ranker in self.rankers
@@ -134,22 +157,24 @@ class Stacking:
         Parameters
         ----------
         X : array-like of shape (num_docs, num_raw_features)
-            Raw features.
+            Raw features; named columns are matched to those of the rankers, and others are left out.
         qid, group
-            The queries, as for `Dataset`.
+            The queries, as for `Dataset`; by default the column ``qid``, if X has one.
         scores : sequence of arrays, optional
             What the rankers say of the docs, where that is known better: fold by fold, of docs that
             they have learned from. By default the rankers score X.
         num_threads : int, optional
             Threads to score with.
         """
+        X, qid = self._with_queries(X, qid, group)
         if scores is None:
             made = self.features(X, qid=qid, group=group, num_threads=num_threads)
         else:
             made = self.features_of(scores, qid=qid, group=group)
         if not self.own:
             return made
-        own = np.asarray(in_one_piece(as_table(X)))
+        expected = self.rankers[0].num_raw_features, self._raw_names()
+        own = np.asarray(in_one_piece(columns_of(as_table(X), expected, "X", "the rankers")))
         check_length("scores", len(made), len(own), "rows")
         joined: NDArray[np.float32] | NDArray[np.float64] = np.concatenate((own, made), axis=1)
         return joined
@@ -164,6 +189,8 @@ class Stacking:
         """
         if not isinstance(outer, Booster):
             raise wrong_kind("outer", outer, "a booster")
+        hint = "train it on what table returns"
+        check_joined_names(("table", self.names), ("outer", raw_names(outer)), hint)
         cores = [ranker._core for ranker in self.rankers]
         planned = SimpleNamespace(
             normalisations=self._normalisations,

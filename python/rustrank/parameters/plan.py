@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rustrank.data.dataset import Dataset, as_dataset
-from rustrank.data.dataset_building import is_booster
+from rustrank.data.dataset_building import check_base_names, is_booster, raw_names
 from rustrank.errors import (
     DataError,
     ParamError,
@@ -327,6 +327,7 @@ def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | 
         raise wrong_kind("base", given, "a Booster")
     scored = {name: dataset._base for name, dataset in sets.items()}
     base = scored["the training set"] if given is None else given
+    check_base_names(base, raw_names(sets["the training set"]), "the training set")
     is_scored = any(scored.values())
     for name, theirs in scored.items() if is_scored else ():
         if theirs is None or (theirs is not base and theirs != base):

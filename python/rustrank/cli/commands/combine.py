@@ -156,6 +156,6 @@ def _write(combiner: Combiner, fitted: dict[str, Any], options: argparse.Namespa
             Path(options.scores).write_text(lines, encoding="ascii")
     if options.save:
         boosters = [load_model(name) for name in options.files]
-        save_model(merged(boosters, combiner.weights), options.save)
+        save_model(merged(boosters, combiner.weights, combiner.names), options.save)
     if options.plot:
         save_plot(combiner.plot(), options.plot)

@@ -1,0 +1,46 @@
+"""Names of features of models and data sets that are joined, where a feature is known by its position."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from rustrank.errors import DataError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: What features without names are called, here and in other libraries.
+_NUMBERED = ("Column_{}", "{}", "f{}")
+
+
+def are_numbered(names: Sequence[str]) -> bool:
+    """Return whether names are what features without names are called: ``f0``, ``f1``, ..."""
+    return any(all(name == form.format(at) for at, name in enumerate(names)) for form in _NUMBERED)
+
+
+def have_same_names(names: Sequence[str] | None, others: Sequence[str] | None) -> bool:
+    """Return whether features are the same by position: names are equal, or one side has none."""
+    if names is None or others is None or list(names) == list(others):
+        return True
+    return are_numbered(names) or are_numbered(others)
+
+
+def check_joined_names(
+    first: tuple[str, Sequence[str] | None], other: tuple[str, Sequence[str] | None], hint: str
+) -> None:
+    """Raise `DataError` unless two things, each with the names of its features, may be joined by position.
+
+    The message names the first difference, and ends with what works instead.
+    """
+    (what, names), (of, theirs) = first, other
+    if names is None or theirs is None or have_same_names(names, theirs):
+        return
+    pairs = enumerate(zip_longest(names, theirs))
+    at, (mine, their) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+    found, expected = ("none" if one is None else shown(one) for one in (mine, their))
+    message = (
+        f"{of} has other features than {what}, or another order: feature {at} is {expected} in {of}, "
+        f"and {found} in {what}; {hint}"
+    )
+    raise DataError(message, code="features.names", feature=mine if their is None else their)
