@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rustrank as rr
+from rustrank.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WEB = rr.datasets.make_web(30, docs_per_query=10, seed=0)
 QID = np.array([f"q{query}" for query in WEB.qid])
@@ -177,3 +183,34 @@ def test_a_booster_evaluates_segments() -> None:
     assert list(found.segments) == ["de", "en", "fr"]
     with pytest.raises(rr.DataError, match="segments has the wrong length"):
         booster.evaluate(data, segments=["en"])
+
+
+def test_a_column_of_segments_may_be_a_feature(tmp_path: Path, capsys: Any) -> None:
+    named: dict[str, Any] = {"y": "label", "qid": "query"}
+    X = pd.DataFrame(np.nan_to_num(WEB.X[:, :5]), columns=list("abcde"))
+    table = X.assign(market=WEB.qid % 3, label=WEB.y, query=QID)
+    small: dict[str, Any] = {"num_trees": 4, "min_leaf_docs": 5}
+    with_market, without = rr.train(table, **named, **small), rr.train((X, WEB.y, QID), **small)
+    bare = rr.train((X.to_numpy(), WEB.y, QID), **small)
+    both = rr.Combiner(method="average").fit({"a": with_market, "b": without}, table, **named)
+    fitted = rr.LambdaMART(n_estimators=4).fit(table, "label", qid="query")
+    for ranker in (with_market, without, bare, both, fitted, lambda X: np.asarray(X)[:, 4]):
+        scored = X if ranker is bare or callable(ranker) else table
+        scores = (
+            ranker(X)
+            if callable(ranker)
+            else ranker.predict(scored.drop(columns="query", errors="ignore"))
+        )
+        expected = rr.evaluate(scores, WEB.y, qid=QID, segments=WEB.qid % 3)
+        assert str(rr.evaluate(ranker, table, **named, segments="market")) == str(expected)
+    compared = rr.compare(with_market, without, table, **named, segments="market")
+    assert list(compared.segments) == [0, 1, 2]
+    data, files = tmp_path / "data.parquet", [tmp_path / f"{name}.rrk" for name in "abc"]
+    table.to_parquet(data)
+    for ranker, file in zip((with_market, without, bare), files, strict=True):
+        ranker.save(file)
+        arguments = ["evaluate", data, file, "--qid", "query", "--segments", "market", "--json"]
+        assert main(list(map(str, arguments))) == 0
+        (value,) = json.loads(capsys.readouterr().out)["results"]
+        found = rr.evaluate(ranker, table, **named, segments="market")
+        assert value["metrics"]["ndcg@10"]["mean"] == float(found["ndcg@10"])

@@ -54,6 +54,8 @@ class Docs:
     query_ids: NDArray[Any]
     #: The segment of each document, of the column that --segments names.
     segments: Any = None
+    #: The features together with that column, for models that have it as a feature.
+    X_with_segments: Any = None
 
     @property
     def num_docs(self) -> int:
@@ -93,9 +95,18 @@ class Docs:
         """Return the scores of a model of any kind, read from a file."""
         of_rows = self.queries
         known = {"qid": of_rows[0]} if isinstance(of_rows, tuple) else {"group": of_rows}
-        X = self.values(booster.num_raw_features)
+        column = self._segment_column()
+        is_feature = column is not None and column in booster.feature_names
+        X = self.X_with_segments if is_feature else self.values(booster.num_raw_features)
         with self.places_in_errors(f"{file}: "):
             return booster.predict(X, num_threads=num_threads, **known)
+
+    def _segment_column(self) -> str | None:
+        """Return the name of the column of segments."""
+        if self.X_with_segments is None:
+            return None
+        (name,) = set(self.X_with_segments.column_names) - set(self.X.column_names)
+        return str(name)
 
     def raw_rows(self, judging: Judging, width: int = 0) -> RawRows:
         """Return features, labels and queries, checked, so that errors name the file and the line."""
@@ -298,19 +309,26 @@ def _of_tables(
         tables.append(table)
     whole = joined(files, tables)
     of_segments = None if segments is None else whole.column(segments)
-    others = [options.qid, *ignored, *([segments] if segments else [])]
+    others = [options.qid, *ignored]
     if labels:
         others.append(options.label)
+    # By what queries are grouped may be a feature, too; --ignore and other roles exclude it.
+    features = with_segments = whole.drop_columns(list(dict.fromkeys(others)))
+    if segments in features.column_names:
+        features = features.drop_columns([segments])
+    if features is with_segments:
+        with_segments = None
     counts = [table.num_rows for table in tables]
     queries = np.concatenate(codes).astype(np.uint32), num_queries
     return Docs(
         files,
         counts,
-        whole.drop_columns(list(dict.fromkeys(others))),
+        features,
         np.concatenate(labels) if labels else None,
         queries,
         np.concatenate(ids),
         of_segments,
+        with_segments,
     )
 
 

@@ -199,6 +199,13 @@ class JudgedDocs:
     X: Any = None
     #: What queries are grouped by.
     segments: Any = None
+    #: The column of the features that has the segments, and the features with it, for rankers that score it.
+    segment_column: str | None = None
+    X_with_segments: Any = None
+
+    def features_of(self, names: Sequence[str]) -> Any:
+        """Return what a ranker scores that has features of these names."""
+        return self.X_with_segments if self.segment_column in names else self.X
 
 
 def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
@@ -223,7 +230,11 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
         X = docs
     else:
         arguments, name = arguments._replace(y=docs), "X"
+    column, with_segments = None, None
     if X is not None and (has_parts(X) or is_table(X)):
+        if isinstance(segments, str):
+            X = from_stream(X) if _is_stream(X) else X
+            column, with_segments = segments, read_docs(X, name, arguments).X
         read = read_docs(X, name, arguments, columns={"segments": segments})
         X, arguments = read.X, DocArguments(read.y, read.qid, read.group)
         segments = read.columns["segments"]
@@ -231,7 +242,8 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
         _refuse_names({**arguments._asdict(), "segments": segments}, docs)
     labels = as_labels(arguments.y)
     queries, ids = queries_of(arguments.qid, arguments.group, len(labels))
-    return JudgedDocs(labels, queries, ids, as_query_weight(weight, ids), X, segments)
+    weight = as_query_weight(weight, ids)
+    return JudgedDocs(labels, queries, ids, weight, X, segments, column, with_segments)
 
 
 def unjudged_docs(X: Any, qid: Any, group: Any) -> JudgedDocs:

@@ -9,12 +9,15 @@ import importlib
 import inspect
 import os
 import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.errors import DataError, ParamError, RustrankError, listed, shown, wrong_kind
 from rustrank.inputs.docs import is_dataset
+from rustrank.inputs.feature_names import are_numbered
 from rustrank.inputs.queries import query_codes
 from rustrank.inputs.tables import (
     as_table,
@@ -36,8 +39,6 @@ if TYPE_CHECKING:
 _BOOSTED = ("catboost", "lightgbm", "xgboost")
 #: Where rankers of other libraries keep the names of their features.
 _NAMES = ("feature_names_in_", "feature_names_", "feature_names", "feature_name")
-#: What features without names are called there.
-_NUMBERED = ("Column_{}", "{}", "f{}")
 
 
 def is_ranker(value: Any) -> bool:
@@ -96,6 +97,8 @@ def _predicted(ranker: Any, docs: JudgedDocs, name: str, num_threads: int | None
         message = f"{name} is a {kind}, which needs features to score: pass X="
         raise ParamError(message, code="rankers")
     try:
+        if docs.segment_column is not None:
+            docs = replace(docs, X=docs.features_of(_features_scored(ranker)))
         predict, X = _function(ranker, docs, name)
         options = {} if library(ranker) in _BOOSTED else _options(predict, docs, num_threads)
         with warnings.catch_warnings():
@@ -179,6 +182,14 @@ def _pandas(X: Any) -> Any:
     return pandas.DataFrame({one: to_numpy(table.column(at)) for at, one in enumerate(labels)})
 
 
+def _features_scored(ranker: Any) -> list[str]:
+    """Return the names of the features that a ranker scores, as far as they are known; of a combination, all."""
+    parts = getattr(ranker, "_rankers", None) or getattr(ranker, "boosters", None)
+    if isinstance(parts, Mapping):
+        return [name for one in parts.values() for name in _features_scored(one)]
+    return _names_of(ranker) or []
+
+
 def _names_of(ranker: Any) -> list[str] | None:
     """Return the names of the features of another library's ranker, if it has any."""
     for attribute in _NAMES:
@@ -190,6 +201,5 @@ def _names_of(ranker: Any) -> list[str] | None:
             continue
         if not names or not all(isinstance(one, str) for one in names):
             continue
-        numbered = ([form.format(at) for at in range(len(names))] for form in _NUMBERED)
-        return None if names in numbered else [str(one) for one in names]
+        return None if are_numbered(names) else [str(one) for one in names]
     return None
