@@ -161,3 +161,20 @@ def test_what_cannot_be_converted_is_one_line(files: Path, tmp_path: Path) -> No
         assert (done.returncode, done.stdout) == (code, "")
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
+
+
+def test_weights_of_metrics_and_guards_are_json(files: Path, tmp_path: Path) -> None:
+    train, base, model = files / "train.txt", tmp_path / "base.rrk", tmp_path / "m.rrk"
+    weights = {"ndcg@10": 1, "err@10": 0.5}
+    good("train", train, base, *SMALL)
+    options = ("--base", base, "--metric", json.dumps(weights), "--guard", '{"ndcg@10": 0.01}')
+    good("train", train, model, *SMALL, *options)
+    dataset, first = rr.Dataset.from_letor(train), rr.Booster.load(base)
+    small: dict[str, Any] = {"num_trees": 8, "num_leaves": 6}
+    expected = rr.train(dataset, base=first, metric=weights, guard={"ndcg@10": 0.01}, **small)
+    assert rr.Booster.load(model) == expected
+    done = run("train", train, model, *SMALL, "--metric", '{"ndcg@10": 1,')
+    assert (done.returncode, "--metric: got '{\"ndcg@10\": 1,', expected JSON" in done.stderr) == (
+        2,
+        True,
+    )

@@ -214,9 +214,13 @@ def _given(options: argparse.Namespace) -> dict[str, Any]:
     given = {one.name: _value(one, text) for one, text in texts if text is not None}
     if "base" in given:
         given["base"] = load_model(given["base"])
-    if isinstance(given.get("metric"), str):
-        given["metric"] = listed(given["metric"])
-        checked_judging(given["metric"], options, ())
+    if isinstance(metric := given.get("metric"), str):
+        # A mapping from metrics to weights is JSON, as that of guards is.
+        is_json = metric.startswith("{")
+        given["metric"] = _json("metric", metric) if is_json else listed(metric)
+        checked_judging(list(given["metric"]), options, ())
+    if isinstance(given.get("guard"), str):
+        given["guard"] = _json("guard", given["guard"])
     if isinstance(given.get("gain"), str) and given["gain"][:1].isdigit():
         given["gain"] = gain_of(given["gain"])
     return given
