@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.errors import DataError, ParamKindError, shown, wrong_value
+from rustrank.inputs.column_kinds import kind_of_values
 from rustrank.inputs.scalars import as_list
 from rustrank.inputs.tables import Array, Frame, feature_number
 from rustrank.inputs.vectors import as_floats, first_true, is_absent, library
@@ -177,10 +178,7 @@ def texts_again(values: NDArray[np.float32], texts: list[str]) -> NDArray[Any]:
 
 
 def _has_texts(column: Any) -> bool:
-    kind = str(column.type if library(column) == "pyarrow" else column.dtype).lower()
-    if kind == "object":
-        return any(isinstance(value, str) for value in column)
-    return kind.startswith(("str", "large_str"))
+    return kind_of_values(column) == "text"
 
 
 def _called(table: Table, feature: int) -> str:

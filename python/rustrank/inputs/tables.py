@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from rustrank.errors import (
     DataError,
-    ParamKindError,
     UnknownNameError,
     listed,
     shown,
     suggestion,
     wrong_kind,
 )
+from rustrank.inputs.column_kinds import kind_of, refuse_columns
 from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.vectors import Column, as_floats, as_vector, library, to_numpy
 
@@ -99,6 +99,8 @@ class Array(Table):
             raise TypeError(f"X has {values.ndim} dimensions, expected 2: docs by features")
         if values.dtype.kind in "UT":
             values = values.astype(object)
+        if values.dtype.kind in "mM":
+            refuse_columns(list(values.T), range(values.shape[1]), "X")
         if values.dtype.kind not in "fbiuO":
             raise TypeError(f"X: got an array of {values.dtype}, expected numbers")
         super().__init__(values.shape[0], values.shape[1], labels)
@@ -109,8 +111,8 @@ class Array(Table):
         try:
             return as_floats(self.values[rows], "X")
         except TypeError:
-            for feature in range(self.num_features):
-                _refuse_text(self.values[rows, feature], "X", feature)
+            features = range(self.num_features)
+            refuse_columns([self.values[:, feature] for feature in features], features, "X")
             raise
 
     def whole(self) -> Block | None:
@@ -169,46 +171,34 @@ class Frame(Table):
     def block(self, rows: slice) -> Block:
         """Return some rows as a block."""
         columns = zip(self.columns, self.labels or (), strict=True)
-        return [_column(column, rows, label) for column, label in columns]
+        try:
+            return [_floats_of(one, rows, f"column {shown(str(label))}") for one, label in columns]
+        except TypeError:
+            refuse_columns(self.columns, self.labels or ())
+            raise
 
     def column(self, feature: int) -> Any:
         """Return a column as it is."""
         return self.columns[feature]
 
 
-def _column(column: Any, rows: slice, label: Any) -> Column:
-    """Return some rows of a column, without a copy if they are floats."""
-    what = f"column {shown(str(label))}"
-    try:
-        return _floats_of(column, rows, what)
-    except TypeError:
-        _refuse_text(column, what, label)
-        raise
-
-
-def _refuse_text(values: Any, what: str, feature: Any) -> None:
-    """Raise an error that says how categories are declared, if the values of a feature are text."""
-    listed = values.to_pylist() if hasattr(values, "to_pylist") else values
-    if any(isinstance(value, str) for value in listed):
-        message = (
-            f"{what}: got text, expected numbers; categories are declared where the training set is made: "
-            f"categorical=[{shown(feature)}]"
-        )
-        raise ParamKindError(message, code="categorical")
-
-
 def _floats_of(column: Any, rows: slice, what: str) -> Column:
+    """Return some rows of a column, without a copy if they are floats."""
+    kind = kind_of(column)
+    if kind is not None:
+        # Some libraries would make numbers of these, such as pandas of text that reads as numbers.
+        raise TypeError(f"{what}: got {kind}, expected numbers")
     if library(column) == "pandas":
         return as_floats(_of_pandas(column.iloc[rows], what), what)
     if isinstance(column, np.ndarray):
         return as_floats(column[rows], what)
-    kind = column.dtype if library(column) == "polars" else column.type
-    if str(kind) in ("Int128", "UInt128"):  # Some versions of polars panic on these.
-        raise TypeError(f"{what}: got {kind}, expected numbers")
+    type_of = column.dtype if library(column) == "polars" else column.type
+    if str(type_of) in ("Int128", "UInt128"):  # Some versions of polars panic on these.
+        raise TypeError(f"{what}: got {type_of}, expected numbers")
     try:
         values = to_numpy(column[rows])
     except Exception as error:  # Each library raises its own errors for unsupported types.
-        raise TypeError(f"{what}: got {kind}, expected numbers ({error})") from error
+        raise TypeError(f"{what}: got {type_of}, expected numbers ({error})") from error
     return as_floats(values, what)
 
 

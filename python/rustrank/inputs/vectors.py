@@ -6,6 +6,7 @@ error, and lists of mixed ids keep their types. `rustrank.inputs.tables` uses th
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -13,12 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rustrank.errors import DataError, shown
+from rustrank.errors import DataError, ParamKindError, shown
 
 Column: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 #: Types whose values single precision holds exactly.
 NARROW = (np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.float16, np.float32)
+#: What to do with dates and durations.
+DATES_HINT = "make numbers of them, such as (frame.listed - frame.listed.min()).dt.days"
 #: Doubles hold every whole number up to this one.
 _EXACT = 2**53
 #: Single precision holds every whole number up to this one: the largest label.
@@ -41,12 +44,22 @@ def is_absent(value: Any) -> bool:
     return False
 
 
+def is_date(value: Any) -> bool:
+    """Whether a value is a date or a time, of any library."""
+    return isinstance(value, (datetime.date, datetime.time, np.datetime64)) and not is_absent(value)
+
+
+def is_duration(value: Any) -> bool:
+    """Whether a value is the time between two dates, of any library."""
+    return isinstance(value, (datetime.timedelta, np.timedelta64)) and not is_absent(value)
+
+
 def as_floats(values: NDArray[Any], what: str) -> Column:
     """Convert numbers of any type to float32, if that is exact, or to float64; masked ones are NaN."""
     kind = values.dtype.kind
     if kind not in "fbiuO":
-        found = "text" if kind in "UST" else str(values.dtype)
-        raise TypeError(f"{what}: got {found}, expected numbers")
+        found = {"M": "dates", "m": "durations"}.get(kind, str(values.dtype))
+        raise _no_numbers(what, "text" if kind in "UST" else found)
     dtype = np.float32 if values.dtype.type in NARROW else np.float64
     if isinstance(values, np.ma.MaskedArray):
         values = with_none(values) if kind == "O" else np.ma.filled(values.astype(dtype), math.nan)
@@ -63,10 +76,19 @@ def with_none(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
     return objects
 
 
+def _no_numbers(what: str, found: str) -> ParamKindError:
+    """Return the error of values that are text, dates or others."""
+    code = found if found in ("text", "dates", "durations") else "kind"
+    hint = f"; {DATES_HINT}" if code in ("dates", "durations") else ""
+    return ParamKindError(f"{what}: got {found}, expected numbers{hint}", code=code)
+
+
 def _from_objects(values: NDArray[Any], what: str) -> Column:
     for value in values.flat:
         if isinstance(value, (str, bytes, bytearray)):
-            raise TypeError(f"{what}: got text, expected numbers")
+            raise _no_numbers(what, "text")
+        if is_date(value) or is_duration(value):
+            raise _no_numbers(what, "dates" if is_date(value) else "durations")
     absent = np.fromiter((is_absent(value) for value in values.flat), bool, values.size)
     present = np.where(absent.reshape(values.shape), math.nan, values)
     try:
@@ -142,7 +164,13 @@ def as_scores(values: Any, name: str) -> NDArray[np.float64]:
 
 def as_labels(y: Any, name: str = "y") -> NDArray[np.float32]:
     """Return labels in single precision; invalid labels stay invalid, and the extension reports them."""
-    doubles = as_doubles(y, name)
+    try:
+        doubles = as_doubles(y, name)
+    except ParamKindError as error:
+        if error.code != "text":
+            raise
+        message = f"{error}; give each grade a number, 0 for the lowest"
+        raise ParamKindError(message, code="text") from None
     with np.errstate(over="ignore", under="ignore"):
         labels = doubles.astype(np.float32)
     overflown = np.isinf(labels) & np.isfinite(doubles)
