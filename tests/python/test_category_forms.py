@@ -318,12 +318,19 @@ def test_the_command_line_declares_them(
     data = _parquet(tmp_path / "t.parquet", ARROW)
     _run("train", data, model, "--categorical", "site", *few)
     assert rr.Booster.load(model) == booster
+    model_of_parquet = model.read_bytes()
     csv = tmp_path / "t.csv"
     FRAME.assign(label=Y, qid=QID).to_csv(csv, index=False)
     _run("train", csv, model, "--categorical", "site", *few)
     scores = tmp_path / "scores.txt"
     _run("score", model, csv, "--out", scores)
     assert np.loadtxt(scores).std() > 0
+    # An empty cell is a missing value, as a null of Parquet is.
+    from_csv = tmp_path / "csv.rrk"
+    _run("train", csv, from_csv, "--categorical", "site", *few)
+    assert from_csv.read_bytes() == model_of_parquet
+    assert cli.main(["inspect", str(csv)]) == 0
+    assert "missing values in  1: site (0.2%)" in capsys.readouterr().out
     letor = _letor(tmp_path / "train.txt")
     _run("train", letor, model, "--categorical", "0", "--categorical", "f2", *few)
     expected = rr.train(rr.Dataset.from_letor(letor, categorical=[0, 2]), **SMALL)

@@ -432,6 +432,12 @@ def test_inspect_tells_of_columns_that_are_no_numbers(run: Callable[..., str]) -
     told = run("inspect", "brands.parquet", *COLUMNS)
     assert "text in            1: brand (2 values)" in told
     assert "50 features" in told
+    days = pd.date_range("2026-01-01", periods=len(table)).where(np.arange(len(table)) > 2)
+    table.assign(listed=days, empty="").to_csv("dates.csv", index=False)
+    told = run("inspect", "dates.csv", *COLUMNS)
+    assert f"dates in           1: listed ({len(table) - 3} values)" in told
+    assert "text in            1: brand (2 values)" in told
+    assert "listed (1.6%)" in told
     told = run("inspect", "brands.parquet", "--qid", "query")
     assert "no labels" in told
     said = run("inspect", "brands.parquet", code=2)

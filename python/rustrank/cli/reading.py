@@ -333,14 +333,10 @@ def _of_tables(
 
 
 def _numbered(column: Any) -> tuple[NDArray[np.uint32], NDArray[Any]]:
-    """Return the number of each row's query in its file, and the ids; an empty id of CSV is missing."""
+    """Return the number of each row's query in its file, and the ids."""
     from rustrank.inputs.queries import as_ids, group_ids
 
-    ids = as_ids(column)
-    if ids.dtype.kind == "O":
-        ids = ids.copy()
-        ids[ids == ""] = None
-    return group_ids(ids)
+    return group_ids(as_ids(column))
 
 
 def _labels(file: str, column: Any, name: str) -> NDArray[Any]:

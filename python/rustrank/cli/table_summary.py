@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 def table_summary(docs: Docs) -> dict[str, Any]:
     """Return the facts about the documents of one table, by the names that `inspect_letor` uses.
 
-    A feature has the name of its column as its index. Columns that are no numbers are in ``text``.
+    A feature has the name of its column as its index. Columns of dates and durations are in ``dates``, all
+    others that are no numbers in ``text``.
     """
+    from rustrank.inputs.column_kinds import kind_of
     from rustrank.inputs.queries import query_codes
 
     codes = query_codes(docs.queries).astype(np.int64)
     sizes = np.sort(np.bincount(codes))
-    features, text, cells = [], [], [codes]
+    features, text, dates, cells = [], [], [], [codes]
     for name in docs.X.column_names:
         column = docs.X.column(name)
         values = _numbers(column)
@@ -30,7 +32,8 @@ def table_summary(docs: Docs) -> dict[str, Any]:
             encoded = column.combine_chunks().dictionary_encode()
             cells.append(_bits(_plain(encoded.indices)))
             distinct = len(encoded.dictionary)
-            text.append({"index": name, "missing": column.null_count, "distinct": distinct})
+            of_kind = dates if kind_of(column) in ("dates", "durations") else text
+            of_kind.append({"index": name, "missing": column.null_count, "distinct": distinct})
         else:
             cells.append(_bits(values))
             features.append({"index": name, **_facts_of(values)})
@@ -46,6 +49,7 @@ def table_summary(docs: Docs) -> dict[str, Any]:
         "bad_lines": 0,
         "features": features,
         "text": text,
+        "dates": dates,
         "findings": [],
         **_labels(docs.labels, codes),
     }

@@ -121,11 +121,15 @@ def _opened(file: str) -> Iterator[Any]:
 
 
 def read_table(file: str, qid: str) -> Any:
-    """Return a Parquet or CSV file as an Arrow table; ids of CSV stay text, as they are written."""
+    """Return a Parquet or CSV file as an Arrow table; ids of CSV stay text, as they are written.
+
+    Empty cells of CSV are missing values, in columns of text, too.
+    """
     require_data(file)
     try:
         arrow = importlib.import_module("pyarrow")
         of_csv, parquet = (importlib.import_module(f"pyarrow.{one}") for one in ("csv", "parquet"))
+        importlib.import_module("pyarrow.compute")
     except ImportError:
         message = "Parquet and CSV need pyarrow: pip install pyarrow"
         raise ImportError(message) from None
@@ -136,10 +140,25 @@ def read_table(file: str, qid: str) -> Any:
             parse = of_csv.ParseOptions(delimiter=_delimiter(file))
             convert = of_csv.ConvertOptions(column_types={qid: arrow.string()})
             with _opened(file) as content:
-                table = of_csv.read_csv(content, parse_options=parse, convert_options=convert)
+                read = of_csv.read_csv(content, parse_options=parse, convert_options=convert)
+            table = _with_missing_text(arrow, read)
     except arrow.ArrowInvalid as error:
         raise _not_readable(file, error) from None
     return _without_index(file, table.replace_schema_metadata(None))
+
+
+def _with_missing_text(arrow: Any, table: Any) -> Any:
+    """Return a table with missing values in place of empty text.
+
+    Arrow's own option would have texts such as NA and null be missing, too.
+    """
+    columns = [
+        arrow.compute.if_else(arrow.compute.not_equal(one, ""), one, None)
+        if one.type == arrow.string()
+        else one
+        for one in table.columns
+    ]
+    return arrow.table(columns, names=table.column_names)
 
 
 def _delimiter(file: str) -> str:

@@ -151,7 +151,7 @@ def _facts(summary: dict[str, Any]) -> str:
     constant = [str(one["index"]) for one in features if one["constant"]]
     missing = [
         f"{one['index']} ({100 * one['missing'] / summary['rows']:.1f}%)"
-        for one in features
+        for one in [*features, *summary.get("text", ()), *summary.get("dates", ())]
         if one["missing"]
     ]
     sizes = "{min_docs:,} to {max_docs:,}, median {median_docs:,}"
@@ -167,8 +167,11 @@ def _facts(summary: dict[str, Any]) -> str:
         facts.insert(0, ("features", f"{features[0]['index']} to {features[-1]['index']}"))
     if not summary["sorted_by_qid"]:
         facts.append(("order", "the docs of a query do not stand together"))
-    if text := [f"{one['index']} ({one['distinct']:,} values)" for one in summary.get("text", ())]:
-        facts.append(("text in", _some(text)))
+    for kind in ("text", "dates"):
+        if found := [
+            f"{one['index']} ({one['distinct']:,} values)" for one in summary.get(kind, ())
+        ]:
+            facts.append((f"{kind} in", _some(found)))
     return text_table(facts[0], facts[1:], left=2)
 
 
