@@ -335,7 +335,18 @@ def test_the_command_line_declares_them(
     _run("train", letor, model, "--categorical", "0", "--categorical", "f2", *few)
     expected = rr.train(rr.Dataset.from_letor(letor, categorical=[0, 2]), **SMALL)
     assert rr.Booster.load(model) == expected
+    small = ("--try", "num_leaves=3,6", "--set", "n_estimators=3", "--folds", "2", "--no-progress")
+    tuned = []
+    for how in (("--categorical", "site"), ("--set", "categorical=site")):
+        for file in (data, csv):
+            _run("tune", file, model, *small, *how)
+            tuned.append(model.read_bytes())
+    assert tuned[0] == tuned[1] == tuned[2] == tuned[3]
+    assert "site" in str(rr.Booster.load(model).dump())
+    _run("tune", letor, model, *small, "--categorical", "0")
     capsys.readouterr()
+    assert cli.main(["tune", str(data), str(model), *small]) != 0
+    assert "got 'a b', expected a number; train and tune take" in capsys.readouterr().err
     assert cli.main(["train", str(data), str(model)]) != 0
     assert "column 'site': got 'a b', expected a number" in capsys.readouterr().err
     assert cli.main(["train", str(letor), str(model), "--categorical", "site"]) != 0

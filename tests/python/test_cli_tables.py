@@ -249,6 +249,8 @@ def changed(row: int, column: str, value: Any) -> Any:
         ("grade", 40, "] = 40"),
         ("query", None, "qid[5] is missing: expected an id for every row"),
         ("x3", "oops", "column 'x3': got 'oops', expected a number"),
+        ("x3", "oops", "; train and tune take categories: --categorical x3 (bad.csv"),
+        ("x3", "1,5", "column 'x3': got '1,5', expected a number with a point: a decimal comma"),
     ],
 )
 def test_errors_name_the_line_of_a_table(

@@ -77,6 +77,12 @@ _SHARED: dict[str, dict[str, Any]] = {
         "default": None,
         "help": "columns of Parquet and CSV that are not features; may be repeated",
     },
+    "--categorical": {
+        "metavar": "NAME,...",
+        "action": "append",
+        "default": None,
+        "help": "features that hold categories: columns of a table, numbers from 0 of text; may be repeated",
+    },
     "--more-data": {
         "metavar": "DATA",
         "action": "append",

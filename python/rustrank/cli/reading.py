@@ -12,6 +12,7 @@ from rustrank import _rustrank
 from rustrank.cli.parsing import listed, passed, reading_of
 from rustrank.cli.streams import PIPE, path_of
 from rustrank.cli.tables import (
+    category_hint,
     is_model,
     is_table,
     joined,
@@ -108,13 +109,14 @@ class Docs:
         (name,) = set(self.X_with_segments.column_names) - set(self.X.column_names)
         return str(name)
 
-    def raw_rows(self, judging: Judging, width: int = 0) -> RawRows:
+    def raw_rows(self, judging: Judging, width: int = 0, *, takes_texts: bool = False) -> RawRows:
         """Return features, labels and queries, checked, so that errors name the file and the line."""
         from rustrank.data.raw_rows import as_raw_rows
 
         self.check_labels(judging)
         with self.places_in_errors():
-            return as_raw_rows(self.rows(width), ", ".join(self.files))
+            files = ", ".join(self.files)
+            return as_raw_rows(self.rows(width), files, takes_texts=takes_texts)
 
     def check_labels(self, judging: Judging) -> None:
         """Raise `DataError` for a label that has no gain, before only some of the rows are looked at."""
@@ -129,9 +131,14 @@ class Docs:
     @contextmanager
     def places_in_errors(self, before: str = "") -> Iterator[None]:
         """Let errors about documents name the file and the line, and text in columns, too."""
+        with self.places_of_text_in_errors(), lines_in_errors(self.files, self.counts, before):
+            yield
+
+    @contextmanager
+    def places_of_text_in_errors(self) -> Iterator[None]:
+        """Let errors about text in columns of a table name the file and the line."""
         try:
-            with lines_in_errors(self.files, self.counts, before):
-                yield
+            yield
         except TypeError as error:
             found = self._text_of(error)
             if found is None:
@@ -142,14 +149,15 @@ class Docs:
         """Return the error of the column of a table that has text instead of numbers."""
         if not hasattr(self.X, "column_names"):
             return None
-        hint = str(error).partition(";")[2]
-        for name in self.X.column_names:
-            if repr(name) not in str(error):
-                continue
+        from rustrank.inputs.column_kinds import kind_of
+
+        columns = [name for name in self.X.column_names if repr(name) in str(error)]
+        hint = category_hint([one for one in columns if kind_of(self.X.column(one)) == "text"])
+        for name in columns:
             start = 0
             for file, count in zip(self.files, self.counts, strict=True):
                 column = self.X.column(name).slice(start, count)
-                found = text_in_column(file, name, column, f";{hint}" if hint else "")
+                found = text_in_column(file, name, column, hint)
                 if found is not None:
                     return found
                 start += count
@@ -208,6 +216,16 @@ def checked_judging(
     nothing = np.zeros(1, np.float32), (np.ones(1, np.int64), np.zeros(1, np.int64))
     judge(np.zeros(1), *nothing, judging, None)
     return judging
+
+
+def categorical_of(options: argparse.Namespace) -> list[str | int] | None:
+    """Return the categorical features: names, and numbers where the data are text, which has no names."""
+    if options.categorical is None:
+        return None
+    given = listed(options.categorical)
+    if is_table(options.data):
+        return list(given)
+    return [int(one) if one.isdecimal() else one for one in given]
 
 
 def data_files(data: str, options: argparse.Namespace) -> list[str]:

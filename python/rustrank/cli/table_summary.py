@@ -24,7 +24,9 @@ def table_summary(docs: Docs) -> dict[str, Any]:
 
     codes = query_codes(docs.queries).astype(np.int64)
     sizes = np.sort(np.bincount(codes))
-    features, text, dates, cells = [], [], [], [codes]
+    features, cells = [], [codes]
+    text: list[dict[str, Any]] = []
+    dates: list[dict[str, Any]] = []
     for name in docs.X.column_names:
         column = docs.X.column(name)
         values = _numbers(column)

@@ -32,6 +32,8 @@ _OTHER_MODELS = (b"#", b"<", b"CBM1", b"binf", b"\x80")
 _BINARY = bytes(range(9))
 #: The most columns that an error names.
 _NAMED = 8
+#: A number with a decimal comma.
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
 #: The columns in which pandas keeps an index that has no name.
 _INDEX = re.compile(r"__index_level_\d+__")
 
@@ -243,17 +245,25 @@ def _different_types(files: Sequence[str], tables: Sequence[Any], error: Excepti
         types = [str(table.schema.field(name).type) for table in tables]
         if "string" in types and set(types) != {"string"}:
             at = types.index("string")
-            found = text_in_column(files[at], name, tables[at].column(name), "")
+            column = tables[at].column(name)
+            found = text_in_column(files[at], name, column, category_hint([name]))
             if found is not None:
                 return found
     message = f"{', '.join(files)}: {shorten(str(error))}"
     return DataError(message, code="table", path=files[0])
 
 
+def category_hint(names: Sequence[str]) -> str:
+    """Return how a command is told that columns hold categories, as the end of a message."""
+    return f"; train and tune take categories: --categorical {','.join(names)}"
+
+
 def text_in_column(file: str, name: str, column: Any, hint: str) -> DataError | None:
     """Return the error of a column of numbers that has text; None if it has none."""
     for row, value in enumerate(column.to_pylist()):
         if isinstance(value, str) and not _is_number(value):
+            if _DECIMAL_COMMA.fullmatch(value):
+                hint = " with a point: a decimal comma is not read"
             place, line = place_of_row(file, row)
             message = f"column {shown(name)}: got {shown(value)}, expected a number{hint} ({place})"
             return DataError(

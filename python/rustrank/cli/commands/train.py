@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.parsing import OFFERED, READING, listed, offer, passed, reading_of
 from rustrank.cli.reading import (
+    categorical_of,
     checked_judging,
     data_files,
     lines_in_errors,
@@ -74,10 +75,7 @@ def register(parser: Parser) -> None:
     )
     add("model", "MODEL", "where to save the model")
     add("--valid", "DATA", "a validation set; may be repeated", action="append")
-    text = (
-        "features that hold categories: columns of a table, numbers from 0 of text; may be repeated"
-    )
-    add("--categorical", "NAME,...", text, action="append")
+    parser.share("categorical")
     flag("--query-ranks", "rank values within queries, as features of their own")
     flag("--resume", "go on from --checkpoint, if that file exists")
     parser.share("more_data", *READING, "progress", "threads", "json")
@@ -133,7 +131,7 @@ def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, A
 
     how = {**reading_of(options), "progress": None if options.progress else False}
     files, valid = data_files(options.data, options), options.valid or ()
-    own = {"query_ranks": options.query_ranks, "categorical": _categorical(options)}
+    own = {"query_ranks": options.query_ranks, "categorical": categorical_of(options)}
     if any(map(is_table, (*files, *valid))):
         dataset = _dataset(files, options, base=base, **own)
         return dataset, {name: _dataset([name], options, like=dataset) for name in valid}
@@ -152,18 +150,6 @@ def _dataset(files: Sequence[str], options: argparse.Namespace, **more: Any) -> 
     docs = read_docs(files, options, values=True)
     with docs.places_in_errors():
         return Dataset(**docs.rows(), num_threads=options.threads, **more)
-
-
-def _categorical(options: argparse.Namespace) -> list[str | int] | None:
-    """Return the categorical features: names, and numbers where the data are text, which has no names."""
-    if options.categorical is None:
-        return None
-    given = listed(options.categorical)
-    return list(given) if is_table(options.data) else [_number(one) for one in given]
-
-
-def _number(text: str) -> str | int:
-    return int(text) if text.isdecimal() else text
 
 
 def _shards(options: argparse.Namespace, _: Booster | None) -> tuple[Any, Any]:

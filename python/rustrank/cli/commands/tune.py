@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
 from rustrank.cli.parsing import READING, passed
-from rustrank.cli.reading import checked_judging, data_files, read_docs
+from rustrank.cli.reading import categorical_of, checked_judging, data_files, read_docs
 from rustrank.cli.streams import print_result, save_model, save_plot
 from rustrank.errors import ParamError, UnknownNameError, suggestion
 from rustrank.inputs.scalars import choice
@@ -38,6 +38,7 @@ what is tried:
 examples:
   rustrank tune train.txt best.rrk --try num_leaves=7,15,31 --try learning_rate=0.05,0.1
   rustrank tune train.parquet best.rrk --label grade --qid query --try num_leaves=7,15
+  rustrank tune sites.parquet best.rrk --categorical site,brand --try num_leaves=7,15
   rustrank tune train.txt best.rrk --trials 20 --valid vali.txt --set n_estimators=50
   rustrank tune train.txt best.rrk --space lambdasmart-2009 --folds 3 --records sweep.jsonl
   rustrank tune train.txt net.rrk --ranker lambdarank --try learning_rate=1e-4..1e-2:log --trials 5
@@ -63,6 +64,7 @@ def register(parser: Parser) -> None:
     add("--space", "NAME", "a space by its name (lambdamart, without --try)", offered=_SPACES)
     add("--try", "NAME=...", "what to try; may be repeated", action="append")
     add("--set", "NAME=X", "an option that stays fixed; may be repeated", action="append")
+    parser.share("categorical")
     add("--method", "NAME", "grid, random or optuna (grid if it is finite)", offered=_METHODS)
     add("--trials", "N", "the number of settings (50, or all of a grid)", type=int)
     add("--folds", "N", "folds of DATA to judge by (5)", type=int, default=5)
@@ -83,13 +85,15 @@ def _run(options: argparse.Namespace) -> int:
     ranker, space = _ranker(options, given["gain"]), _space(options)
     judging = checked_judging(options.metric, options, ("gain", "max_label"))
     docs = read_docs(data_files(options.data, options), options, values=True)
-    width, valid = docs.width, None
+    width, valid, held_out = docs.width, None, None
+    takes_texts = "categorical" in ranker.get_params()
     if options.valid is not None:
         held_out = read_docs([options.valid], options, values=True)
         width = max(width, held_out.width)
-        valid = held_out.raw_rows(judging, width)
-    rows = docs.raw_rows(judging, width)
-    found = tune(ranker, rows, space, valid=valid, n_jobs=options.jobs, **given)
+        valid = held_out.raw_rows(judging, width, takes_texts=takes_texts)
+    rows = docs.raw_rows(judging, width, takes_texts=takes_texts)
+    with docs.places_of_text_in_errors(), (held_out or docs).places_of_text_in_errors():
+        found = tune(ranker, rows, space, valid=valid, n_jobs=options.jobs, **given)
     save_model(found.booster, options.model)
     if options.plot:
         save_plot(found.plot()[0], options.plot)
@@ -105,7 +109,12 @@ def _ranker(options: argparse.Namespace, gain: Any) -> Any:
     fixed = dict(_split("--set", one) for one in options.set or ())
     options_of_ranker = {"metric": options.metric, "gain": gain, "random_state": options.seed}
     ranker = getattr(rustrank, _RANKERS[options.ranker])(**options_of_ranker)
-    return ranker.set_params(**{name: _value(text) for name, text in fixed.items()})
+    given = {name: _value(text) for name, text in fixed.items()}
+    if isinstance(given.get("categorical"), (str, int)):
+        options.categorical = [*(options.categorical or ()), fixed["categorical"]]
+    if options.categorical is not None:
+        given["categorical"] = categorical_of(options)
+    return ranker.set_params(**given)
 
 
 def _space(options: argparse.Namespace) -> Any:
