@@ -18,7 +18,7 @@ from rustrank import _rustrank
 from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import ReadOptions, Rows, label_columns, named_labels
 from rustrank.data.raw_rows import as_raw_rows
-from rustrank.errors import DataError, ParamError, listed, shown, warn_caller, wrong_kind
+from rustrank.errors import DataError, ParamError, listed, warn_caller
 from rustrank.inputs.docs import QID, JudgedDocs
 from rustrank.inputs.queries import (
     as_queries,
@@ -26,7 +26,6 @@ from rustrank.inputs.queries import (
     query_codes,
     query_ids_in_errors,
 )
-from rustrank.inputs.scalars import fields_of
 from rustrank.inputs.tables import (
     Table,
     as_block,
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from rustrank.data.raw_rows import RawRows
     from rustrank.estimators.ranker import Ranker
 
-#: The fields of a validation set.
-_FIELDS = ("X", "y", "qid", "group", "query_weight", "extra_labels")
 #: Arguments of `fit` that may name a column of X, besides y.
 _NAMED = ("qid", "sample_weight", "base_score")
 #: The most rows that may be one query without anybody saying so.
@@ -294,30 +291,6 @@ def training_part(
     return FitData(table, y, qid, group, given["query_weight"], weight, base_score, extra)
 
 
-def eval_sets(given: Mapping[str, Any], *, has_queries: bool) -> dict[str, FitData]:
-    """Return the validation sets of `fit` by name: ``valid``, or ``valid_0``, ``valid_1``, ...
-
-    If the training set has queries, a validation set without any is an error.
-    """
-    sets = given.get("eval_set")
-    if sets is None:
-        return {}
-    # A tuple is one set and not a list of them if its first element is a table.
-    is_short = isinstance(sets, tuple) and len(sets) in (2, 3)
-    if isinstance(sets, Mapping) or (is_short and not isinstance(sets[0], (tuple, Mapping))):
-        sets = [sets]
-    if not isinstance(sets, (list, tuple)):
-        raise wrong_kind("eval_set", sets, "(X, y) or (X, y, qid), or a list of them")
-    names = ["valid"] if len(sets) == 1 else [f"valid_{at}" for at in range(len(sets))]
-    ids = _each("eval_qid", given["eval_qid"], len(sets))
-    sizes = _each("eval_group", given["eval_group"], len(sets))
-    without = WithoutQueries.ERROR if has_queries else WithoutQueries.ANY
-    return {
-        name: _set(one, qid, group, without)
-        for name, one, qid, group in zip(names, sets, ids, sizes, strict=True)
-    }
-
-
 def columns_by_name(y: Any, given: Mapping[str, Any]) -> dict[str, str]:
     """Return the columns of X that arguments of `fit` named, by argument."""
     named = {"y": y, **{name: given.get(name) for name in _NAMED}}
@@ -343,30 +316,3 @@ def without_fitted(
     if any(name in labels for name in fitted.values()):
         table = table.take([at for at, one in enumerate(labels) if one not in fitted.values()])
     return table, own["qid"], own["y"]
-
-
-def _each(name: str, given: Any, num_sets: int) -> list[Any]:
-    """Return one value for each validation set."""
-    if given is None:
-        return [None] * num_sets
-    if not isinstance(given, (list, tuple)) or len(given) != num_sets:
-        raise wrong_kind(name, given, f"a list of {num_sets}, one a validation set")
-    return list(given)
-
-
-def _set(given: Any, qid: Any, group: Any, without: WithoutQueries) -> FitData:
-    fields = fields_of("eval_set", given, _FIELDS, (2, 3), "(X, y) or (X, y, qid)")
-    for name in ("X", "y"):
-        if name not in fields:
-            message = f"eval_set has no {name}: expected at least X, y and qid or group"
-            raise ParamError(message, code="eval_set")
-    for name, value in (("qid", qid), ("group", group)):
-        if value is not None and fields.get(name) is not None:
-            message = f"eval_{name}: got {shown(value)}, expected none: the set has its own {name}"
-            raise ParamError(message, code="eval_set")
-        fields[name] = fields.get(name) if value is None else value
-    X, extra = named_labels(fields["X"], fields.get("extra_labels"))
-    X, own = named_columns(X, {"y": fields["y"], "qid": fields["qid"]})
-    queries = own["qid"], fields["group"]
-    table, ids, sizes = queries_within(X, *queries, without=without, name="eval_set")
-    return FitData(table, own["y"], ids, sizes, fields.get("query_weight"), extra_labels=extra)

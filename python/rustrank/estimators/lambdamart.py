@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank._rustrank import objectives
 from rustrank.errors import ParamError, wrong_value
-from rustrank.estimators.fitting import columns_by_name, eval_sets, training_part
+from rustrank.estimators.eval_sets import eval_sets
+from rustrank.estimators.fitting import columns_by_name, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.keywords import OF_FIT, refuses_unknown
 from rustrank.inputs.scalars import flag, share
@@ -99,8 +100,11 @@ class TreeRanker(Ranker):
         query_weight, base_score : array-like, optional
             As for `rustrank.Dataset`.
         eval_set : (X, y), list or mapping of these, optional
-            Validation sets, called ``valid_0``, ``valid_1``, ... where they have no names; with their
-            query ids as a third element, a column ``qid``, or in one of the next two.
+            Validation sets, with their query ids as a third element, a column ``qid``, or in one of the
+            next two. One alone is called ``valid``, those of a list ``valid_0``, ``valid_1``, ...; a
+            mapping has names as keys. A set may be a mapping of X, y, qid or group, query_weight and
+            extra_labels, too; and where ``y`` is the name of a column, a table that has it. The other
+            columns that ``fit`` takes by name are then taken from that table, too.
         eval_qid, eval_group : list of array-like, optional
             Query ids, or sizes, of each validation set.
         base : Booster, optional

@@ -12,7 +12,8 @@ from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import check_base_names
 from rustrank.errors import ParamError, ParamKindError, wrong_kind
-from rustrank.estimators.fitting import columns_by_name, eval_sets, training_part
+from rustrank.estimators.eval_sets import eval_sets
+from rustrank.estimators.fitting import columns_by_name, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.keywords import OF_FIT, refuses_unknown
 from rustrank.inputs.tables import columns_of
@@ -79,9 +80,10 @@ class RawRanker(Ranker):
             rows are one: a warning says so, and with more than 3,000 rows it is an error.
         sample_weight : array-like of shape (num_docs,), optional
             A factor on each doc's gradients.
-        eval_set : (X, y), or a list of one, optional
+        eval_set : (X, y), or a list or mapping of one, optional
             A validation set; with its query ids as a third element, a column ``qid``, or in one of
-            the next two. Or a mapping of X, y, qid or group, and query_weight.
+            the next two. Or a mapping of X, y, qid or group, and query_weight; or a table, where ``y`` is
+            the name of a column. It is called ``valid``, or what a mapping from its name says.
         eval_qid, eval_group : list of array-like, optional
             Its query ids, or sizes, in a list of one.
         callbacks : callable or sequence of callables, optional

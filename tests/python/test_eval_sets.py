@@ -1,0 +1,83 @@
+"""Validation sets of estimators: their names, and columns by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import rustrank as rr
+
+DATA = rr.datasets.make_polynomial(num_queries=40, seed=3)
+MORE = rr.datasets.make_polynomial(num_queries=20, seed=4)
+X, Y, QID = DATA.X[:, :6], DATA.y, DATA.qid
+V, Z, IDS = MORE.X[:, :6], MORE.y, MORE.qid
+
+
+def frame(values: Any, labels: Any, queries: Any) -> pd.DataFrame:
+    """Return docs as a frame, with ids that are not called ``qid``."""
+    table = pd.DataFrame(values, columns=[f"c{at}" for at in range(values.shape[1])])
+    return table.assign(label=labels, query=queries)
+
+
+def test_validation_sets_of_an_estimator_have_names() -> None:
+    ranker = rr.LambdaMART(n_estimators=3)
+    sets = {"train": (X, Y, QID), "new": {"X": V, "y": Z, "qid": IDS}}
+    named = ranker.fit(X, Y, qid=QID, eval_set=sets).history_
+    assert list(named) == ["train", "new"]
+    listed = ranker.fit(X, Y, qid=QID, eval_set=list(sets.values())).history_
+    assert [one["ndcg@10"].tolist() for one in named.values()] == [
+        one["ndcg@10"].tolist() for one in listed.values()
+    ]
+    # Ids apart, in the order of the names.
+    apart = {"train": (X, Y), "new": (V, Z)}
+    found = ranker.fit(X, Y, qid=QID, eval_set=apart, eval_qid=[QID, IDS]).history_
+    assert found["new"]["ndcg@10"].tolist() == named["new"]["ndcg@10"].tolist()
+    one = ranker.fit(X, Y, qid=QID, eval_set={"X": V, "y": Z, "qid": IDS}).history_
+    assert list(one) == ["valid"]
+    assert list(
+        rr.LambdaRank(epochs=1).fit(X, Y, qid=QID, eval_set={"new": (V, Z, IDS)}).history_
+    ) == ["new"]
+
+
+@pytest.mark.parametrize("kind", [rr.LambdaMART, rr.LambdaBoost])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas, lambda one: one.to_dict("list")])
+def test_names_of_columns_hold_for_validation_sets(kind: Any, make: Any) -> None:
+    docs, new = make(frame(X, Y, QID)), make(frame(V, Z, IDS))
+    ranker = kind(n_estimators=3)
+    expected = ranker.fit(X, Y, qid=QID, eval_set=[(V, Z, IDS)]).history_["valid"]["ndcg@10"]
+    columns = pd.DataFrame(new).drop(columns=["label", "query"]) if isinstance(new, dict) else None
+    apart = [] if columns is None else [[(columns, Z, IDS)]]
+    for sets in (new, [new], [(new, "label")], [(new, "label", "query")], [{"X": new}], *apart):
+        found = ranker.fit(docs, "label", qid="query", eval_set=sets).history_
+        assert found["valid"]["ndcg@10"].tolist() == expected.tolist()
+    found = ranker.fit(docs, "label", qid="query", eval_set={"new": new}).history_
+    assert found["new"]["ndcg@10"].tolist() == expected.tolist()
+
+
+def test_all_columns_that_fit_takes_by_name_hold_for_validation_sets() -> None:
+    gain = np.arange(len(Y)) % 5
+    revenue = np.arange(len(Z)) % 5
+    docs = frame(X, Y, QID).assign(old=X[:, 0], revenue=gain)
+    new = frame(V, Z, IDS).assign(old=V[:, 0], revenue=revenue)
+    ranker = rr.LambdaMART(n_estimators=3, metric=["ndcg@10", "revenue@10"])
+    named: dict[str, Any] = {"qid": "query", "base_score": "old", "extra_labels": "revenue"}
+    found = ranker.fit(docs, "label", eval_set=new, **named)
+    data = rr.Dataset(X, Y, qid=QID, base_score=X[:, 0], extra_labels={"revenue": gain})
+    more: dict[str, Any] = {"base_score": V[:, 0], "extra_labels": {"revenue": revenue}}
+    valid = rr.Dataset(V, Z, qid=IDS, like=data, **more)
+    metrics = ["ndcg@10", "revenue@10"]
+    expected = rr.train(data, num_trees=3, metric=metrics, valid=valid).history
+    for metric in metrics:
+        assert found.history_["valid"][metric].tolist() == expected["valid"][metric].tolist()
+
+
+def test_a_validation_set_without_the_column_of_labels_is_an_error() -> None:
+    docs, new = frame(X, Y, QID), frame(V, Z, IDS)
+    with pytest.raises(rr.DataError, match="y: eval_set has no column 'label', expected one of"):
+        rr.LambdaMART().fit(docs, "label", qid="query", eval_set=[{"X": new.drop(columns="label")}])
+    with pytest.raises(rr.ParamError, match=r"eval_set: got 1, expected \(X, y\)"):
+        rr.LambdaMART().fit(X, Y, qid=QID, eval_set=1)
