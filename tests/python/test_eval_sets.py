@@ -1,8 +1,9 @@
-"""Validation sets of estimators: their names, and columns by name."""
+"""Validation sets: which one early stopping looks at, their names, and columns by name."""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,17 +11,103 @@ import polars as pl
 import pytest
 
 import rustrank as rr
+from rustrank.distributed.jobs import Job
+from rustrank.parameters.plan import train_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DATA = rr.datasets.make_polynomial(num_queries=40, seed=3)
 MORE = rr.datasets.make_polynomial(num_queries=20, seed=4)
+OPTIONS: dict[str, Any] = {
+    "num_leaves": 8,
+    "min_leaf_docs": 5,
+    "learning_rate": 0.5,
+    "early_stopping": 3,
+}
 X, Y, QID = DATA.X[:, :6], DATA.y, DATA.qid
 V, Z, IDS = MORE.X[:, :6], MORE.y, MORE.qid
+ONLY = "early_stopping looks at the training set, the only validation set"
 
 
 def frame(values: Any, labels: Any, queries: Any) -> pd.DataFrame:
     """Return docs as a frame, with ids that are not called ``qid``."""
     table = pd.DataFrame(values, columns=[f"c{at}" for at in range(values.shape[1])])
     return table.assign(label=labels, query=queries)
+
+
+def train(valid: Any, **more: Any) -> rr.Booster:
+    data = more.pop("data", TRAIN)
+    return rr.train(data, valid=valid, num_trees=100, **{**OPTIONS, **more})
+
+
+TRAIN = rr.Dataset(X, Y, qid=QID)
+VALID = rr.Dataset(V, Z, qid=IDS, like=TRAIN)
+
+
+def test_early_stopping_looks_past_the_training_set() -> None:
+    expected = train({"new": VALID})
+    values = expected.history["new"]["ndcg@10"]
+    assert expected.best_round == int(np.argmax(values)) + 1 < 97
+    for sets in ({"train": TRAIN, "new": VALID}, [TRAIN, VALID], [TRAIN, TRAIN, VALID]):
+        assert train(sets) == expected
+    last = list(train([TRAIN, VALID]).history.values())[-1]["ndcg@10"]
+    assert last.tolist() == values.tolist()
+
+
+def test_a_named_set_of_early_stopping_wins() -> None:
+    both = {"train": TRAIN, "new": VALID}
+    rule = rr.EarlyStopping(3, valid="train")
+    found = train(both, early_stopping=rule)
+    assert found.best_round == int(np.argmax(found.history["train"]["ndcg@10"])) + 1
+    assert found != train(both)
+    rule = rr.EarlyStopping(3, metric="map")
+    found = train(both, early_stopping=rule, metric=["ndcg@10", "map"])
+    assert found.best_round == int(np.argmax(found.history["new"]["map"])) + 1
+
+
+def test_early_stopping_on_the_training_set_alone_warns() -> None:
+    with pytest.warns(rr.RustrankWarning, match=ONLY):
+        found = train({"train": TRAIN})
+    assert found.best_round == int(np.argmax(found.history["train"]["ndcg@10"])) + 1
+    # There is no warning where the set is named.
+    rule = rr.EarlyStopping(3, valid="train")
+    assert train({"train": TRAIN}, early_stopping=rule) == found
+
+
+def test_documents_that_are_the_training_set_are_known_as_such() -> None:
+    docs, new = frame(X, Y, QID), frame(V, Z, IDS)
+    named: dict[str, Any] = {"y": "label", "qid": "query"}
+    sets = {"train": docs, "new": new}
+    assert train(sets, data=docs, **named) == train({"new": new}, data=docs, **named)
+
+
+def test_early_stopping_of_an_estimator_looks_past_the_training_set() -> None:
+    ranker = rr.LambdaMART(n_estimators=100, **OPTIONS)
+    expected = ranker.fit(X, Y, qid=QID, eval_set=[(V, Z, IDS)]).booster_
+    for sets in ([(X, Y, QID), (V, Z, IDS)], {"train": (X, Y, QID), "new": (V, Z, IDS)}):
+        assert ranker.fit(X, Y, qid=QID, eval_set=sets).booster_ == expected
+    docs, new = frame(X, Y, QID), frame(V, Z, IDS)
+    assert (
+        ranker.fit(docs, "label", qid="query", eval_set=[docs, new]).best_round_
+        == expected.num_trees
+    )
+    with pytest.warns(rr.RustrankWarning, match=ONLY):
+        ranker.fit(X, Y, qid=QID, eval_set=[(X, Y, QID)])
+    # Other labels make another set.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranker.fit(X, Y, qid=QID, eval_set=[(X, 4 - Y, QID)])
+
+
+def test_workers_look_past_the_training_set(tmp_path: Path) -> None:
+    for name, docs in {"train": DATA, "new": MORE}.items():
+        docs.to_letor(tmp_path / f"{name}.txt")
+        rr.shard(tmp_path / f"{name}.txt", tmp_path / name, shards=2)
+    paths = {name: str(tmp_path / name / "manifest.json") for name in ("train", "new")}
+    options = train_options({"early_stopping": 3, "workers": 2, "valid": paths})
+    job = Job.of({"dataset": rr.Shards.load(paths["train"]), **options}, tmp_path)
+    assert job.options["early_stopping"] == rr.EarlyStopping(3, valid="new")
 
 
 def test_validation_sets_of_an_estimator_have_names() -> None:

@@ -18,7 +18,7 @@ from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import is_booster
 from rustrank.distributed.shards import Shards
 from rustrank.errors import ParamError, ParamKindError, wrong_kind
-from rustrank.parameters.plan import EarlyStopping, sets_by_name
+from rustrank.parameters.plan import EarlyStopping, looking_past_training, sets_by_name
 from rustrank.parameters.schema import TRAININGS
 
 if TYPE_CHECKING:
@@ -55,11 +55,13 @@ class Job:
         _check_sharing(options)
         if options["base"] is not None and not is_booster(options["base"]):
             raise wrong_kind("base", options["base"], "a Booster")
+        training = _shards("dataset", options["dataset"])
+        valid = {name: _shards(name, one) for name, one in sets_by_name(options["valid"]).items()}
+        is_training = {name: path == training for name, path in valid.items()}
         checked = {
-            "dataset": _shards("dataset", options["dataset"]),
-            "valid": {
-                name: _shards(name, one) for name, one in sets_by_name(options["valid"]).items()
-            },
+            "dataset": training,
+            "valid": valid,
+            "early_stopping": looking_past_training(options["early_stopping"], is_training),
             "base": options["base"],
             **{name: _absolute(name, options[name]) for name in ("checkpoint", "snapshot")},
         }

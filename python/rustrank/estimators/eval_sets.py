@@ -47,6 +47,17 @@ def eval_sets(given: Mapping[str, Any], *, has_queries: bool) -> dict[str, FitDa
     }
 
 
+def training_sets(given: Mapping[str, Any]) -> dict[str, bool]:
+    """Return whether each validation set has the very table and labels that `fit` learns from."""
+    fields = {name: _fields(one, given) for name, one in _by_name(given).items()}
+    y = given["y"]
+    return {
+        name: one.get("X") is given["X"]
+        and (one.get("y") is y or (isinstance(y, str) and one.get("y") in (None, y)))
+        for name, one in fields.items()
+    }
+
+
 def _by_name(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the validation sets as they were given, by name."""
     sets = given.get("eval_set")

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rustrank._rustrank import objectives
 from rustrank.errors import ParamError, wrong_value
-from rustrank.estimators.eval_sets import eval_sets
+from rustrank.estimators.eval_sets import eval_sets, training_sets
 from rustrank.estimators.fitting import columns_by_name, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.keywords import OF_FIT, refuses_unknown
 from rustrank.inputs.scalars import flag, share
+from rustrank.parameters.plan import looking_past_training
 from rustrank.parameters.schema import TRAININGS, as_named, options_of
 from rustrank.training.train import train
 
@@ -139,8 +140,11 @@ class TreeRanker(Ranker):
             held_share = share("validation_fraction", every["validation_fraction"])
             part, held = part.split(held_share, self._seed())
             sets = {"valid": held}
+        rule = looking_past_training(every["early_stopping"], training_sets(given))
         # What was not given is left to `train`, which knows of presets.
         attributes = {name: value for name, value in every.items() if name in vars(self)}
+        if rule is not every["early_stopping"]:
+            attributes["early_stopping"] = rule
         own = {self._renamed.get(name, name): value for name, value in attributes.items()}
         options = {name: value for name, value in own.items() if name in TRAININGS["train"]}
         options |= {"num_threads": self._threads(), "seed": self._seed(), "objective": self._loss()}
@@ -195,7 +199,8 @@ class LambdaMART(TreeRanker):
     guard : mapping, optional
         Metrics that may not fall, and how far they may at most, as for `rustrank.train`.
     early_stopping : int or EarlyStopping, optional
-        End training after so many rounds without a new best value on the first validation set.
+        End training after so many rounds without a new best value on the first validation set that is
+        not the training set: the same objects ``X`` and ``y``.
     validation_fraction : float, default 0.1
         With ``early_stopping`` and no ``eval_set``: the share of the queries that is held out.
     preset : {"noisy", "robust", "paper"}, optional

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -49,12 +49,38 @@ class EarlyStopping:
     metric : str, optional
         The metric to look at; the first one by default.
     valid : str, optional
-        The name of the validation set to look at; the first one by default.
+        The name of the validation set to look at; by default the first one that is not the training set.
     """
 
     rounds: int
     metric: str | None = None
     valid: str | None = None
+
+
+def looking_past_training(given: Any, is_training: Mapping[str, bool]) -> Any:
+    """Return a rule that names the first validation set that is not the training set.
+
+    A rule that names a set is returned as it is, and so is one whose default is right. There is a
+    warning if the training set is the only one.
+
+    Parameters
+    ----------
+    given : int, EarlyStopping or None
+        The option ``early_stopping``.
+    is_training : mapping
+        Whether each validation set is the training set, by name.
+    """
+    rule = given if isinstance(given, EarlyStopping) else EarlyStopping(given)
+    if given is None or rule.valid is not None or not next(iter(is_training.values()), False):
+        return given
+    others = [name for name, is_train in is_training.items() if not is_train]
+    if others:
+        return replace(rule, valid=others[0])
+    warn_caller(
+        "early_stopping looks at the training set, the only validation set, where more rounds nearly always "
+        "look better: pass a set of other queries, too"
+    )
+    return given
 
 
 class Patience:
@@ -182,6 +208,7 @@ class Plan:
         #: The numbers of metrics that may not fall, and how far they may.
         self.guards = [(names.index(name), fall) for name, fall in guards.items()]
         valid = _valid(options["valid"], dataset)
+        is_training = {name: one is dataset for name, one in valid.items()}
         if guards and all(one is not dataset for one in valid.values()):
             # Guards hold on the training set, too.
             valid["train"] = dataset
@@ -196,7 +223,7 @@ class Plan:
         self.limits = Limits(options, dataset)
         _warn_of_shrunk_steps(options)
         self.preferences = preferences_of(options["preferences"], objective, augment)
-        rule = options["early_stopping"]
+        rule = looking_past_training(options["early_stopping"], is_training)
         weighted = self.weights is not None
         self.patience = None if rule is None else Patience(rule, list(valid), names, weighted)
         sets = {"the training set": dataset, **valid}

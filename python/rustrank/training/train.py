@@ -377,6 +377,8 @@ def _data_sets(
     data = dataset_of(dataset, "dataset", arguments, **reading, **base)
 
     def of_set(name: str, one: Any) -> Dataset:
+        if one is dataset:
+            return data
         return dataset_of(one, name, arguments, like=data, **reading)
 
     valid = options["valid"]
