@@ -396,7 +396,11 @@ def test_notebooks_show_it_in_a_frame(made: rr.Report) -> None:
     tree, faults = parsed(f"<!DOCTYPE html><title>x</title>{frame}")
     assert faults == []
     (inside,) = [one for one in elements(tree) if name_of(one) == "iframe"]
-    assert inside.attrib["srcdoc"].startswith("<!DOCTYPE html>")
+    page = inside.attrib["srcdoc"]
+    assert page.startswith("<!DOCTYPE html>")
+    # Links such as "#queries" stay inside the frame only with a base of their own.
+    assert page.replace('<base href="about:srcdoc">', "", 1) == made.html
+    assert page.index("<base ") < page.index('href="#')
     assert repr(made).startswith("<Report: noise, ")
 
 

@@ -59,9 +59,12 @@ class Report:
         Path(path).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
+        # The base of a frame's document is the page around it: without another one, the links of the
+        # contents would load the notebook inside the frame.
+        inside = self.html.replace("<head>", '<head><base href="about:srcdoc">', 1)
         return (
             '<iframe title="rustrank report" style="width:100%;height:640px;border:1px solid gray" '
-            f'srcdoc="{html.escape(self.html)}"></iframe>'
+            f'srcdoc="{html.escape(inside)}"></iframe>'
         )
 
     def __repr__(self) -> str:
