@@ -101,6 +101,50 @@ def test_importance_finds_the_features_that_matter(train: rr.Dataset) -> None:
         booster.feature_importance("permutation")
 
 
+@pytest.fixture(scope="module")
+def without_trees(raw: rr.datasets.Ranking) -> dict[str, rr.Booster]:
+    net = rr.LambdaRank(epochs=1).fit(raw.X, raw.y, qid=raw.qid).booster
+    linear = rr.LambdaBoost(n_estimators=2).fit(raw.X, raw.y, qid=raw.qid).booster
+    return {"net": net, "linear": linear, "nets": rr.mix([net, net], [1, 2])}
+
+
+@pytest.mark.parametrize("name", ["net", "linear", "nets"])
+def test_a_model_without_trees_has_no_importance_of_splits(
+    without_trees: dict[str, rr.Booster], train: rr.Dataset, name: str
+) -> None:
+    booster = without_trees[name]
+    for kind in ("reduction", "count"):
+        with pytest.raises(rr.ParamError, match=r"<Booster: .*> has no trees.*sklearn.inspection"):
+            booster.feature_importance(kind)
+    with pytest.raises(rr.DataError, match=r"scores raw features only.*sklearn.inspection"):
+        booster.feature_importance("permutation", dataset=train)
+
+
+def test_the_error_of_a_linear_model_names_its_weights(
+    without_trees: dict[str, rr.Booster],
+) -> None:
+    with pytest.raises(rr.ParamError, match=r"booster\.path has the weights"):
+        without_trees["linear"].feature_importance()
+
+
+def test_features_of_no_trees_have_no_importance(train: rr.Dataset) -> None:
+    empty = rr.train(train, num_trees=1).truncate(0)
+    assert not empty.feature_importance().any()
+
+
+def test_the_importance_that_the_error_names_works_for_nets(raw: rr.datasets.Ranking) -> None:
+    inspection = pytest.importorskip("sklearn.inspection")
+    net = rr.LambdaRank(epochs=2).fit(raw.X, raw.y, qid=raw.qid)
+    found = inspection.permutation_importance(
+        net,
+        raw.X,
+        raw.y,
+        n_repeats=1,
+        scoring=lambda r, X, y: rr.evaluate(r.predict(X), y, qid=raw.qid)["ndcg@10"],
+    )
+    assert found.importances_mean.any()
+
+
 def _walk(node: dict[str, Any], row: NDArray[np.float32]) -> float:
     while "value" not in node:
         cell = row[node["feature"]]

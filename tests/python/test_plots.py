@@ -92,6 +92,9 @@ def test_importance_is_in_order_and_says_its_unit(booster: rr.Booster) -> None:
     assert shuffled.get_xlabel() == "loss of map when shuffled"
     with pytest.raises(rr.ParamError, match="kind: got 'gain', expected 'reduction'"):
         rr.plot_importance(booster, "gain")
+    net = rr.LambdaRank(epochs=1).fit(DATA.X, DATA.y, qid=DATA.qid)
+    with pytest.raises(rr.ParamError, match="has no trees"):
+        rr.plot_importance(net)
 
 
 def test_a_tree_shows_all_questions_and_leaves(booster: rr.Booster) -> None:

@@ -25,6 +25,7 @@ from rustrank.metrics.evaluation import Evaluation, Judging, warn_of_nothing
 from rustrank.metrics.extra_labels import judge_dataset
 from rustrank.metrics.segments import as_segments
 from rustrank.model._description import DescribedModel
+from rustrank.model._importance import check_has_bins, check_has_splits
 from rustrank.model.ranking import RankingModel
 from rustrank.parameters.hints import check_objective, refuse_unknown
 from rustrank.parameters.schema import TRAININGS, checked
@@ -479,12 +480,16 @@ class Booster(RankingModel, DescribedModel):
         kind : {"reduction", "count", "permutation"}
             The total reduction of the loss by splits on the feature; the number of these splits; or the loss
             in a metric on ``dataset`` when the values of the feature are shuffled among its documents.
+            Splits need a model with trees; permutations one that scores a Dataset, which nets, `LambdaBoost`
+            and models of other libraries do not: scikit-learn's ``permutation_importance`` works with any
+            estimator.
         dataset, metric, seed
             For permutations: the data, the metric and the seed.
         gain, relevant_from, max_label, num_threads
             As for `rustrank.evaluate`.
         """
         if kind in ("reduction", "count"):
+            check_has_splits(self, kind)
             reduction, number = self._core.splits()
             return reduction if kind == "reduction" else number
         if kind != "permutation":
@@ -496,6 +501,7 @@ class Booster(RankingModel, DescribedModel):
             }
             more = f", which is called {ours[kind]!r} here" if kind in ours else ""
             raise wrong_value("kind", kind, f"'reduction', 'count' or 'permutation'{more}")
+        check_has_bins(self)
         permuted = as_dataset(dataset, "dataset")
         judging = Judging(
             text("metric", metric), gain, "expected", "skip", relevant_from, max_label, num_threads

@@ -213,8 +213,8 @@ def _facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
     """Return the facts about a model as plain values."""
     import numpy as np
 
-    reduction = booster.feature_importance("reduction")
-    splits = booster.feature_importance("count")
+    # Of a net, which has no splits, all zeros.
+    reduction, splits = booster._core.splits()
     # Those that matter most first; of equals, the first.
     order = np.lexsort((np.arange(len(splits)), -splits, -reduction))
     names = booster.feature_names

@@ -1,0 +1,40 @@
+"""Which importance of features a model has: of splits, if it has trees; by permutation, if it has bins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rustrank.errors import DataError, ParamError
+
+if TYPE_CHECKING:
+    from rustrank.model.booster import Booster
+
+_FOR_ANY = (
+    "sklearn.inspection.permutation_importance(estimator, X, y, scoring=...) needs scores alone, where scoring "
+    'is a function such as lambda r, X, y: rustrank.evaluate(r.predict(X), y, qid=qid)["ndcg@10"]'
+)
+
+
+def check_has_splits(booster: Booster, kind: str) -> None:
+    """Raise `ParamError` for a model whose features have weights in it, but no splits."""
+    # A training of trees that grew none has an importance: 0 for each feature.
+    if booster._core.num_trees_inside or "tree_shape" in booster.params:
+        return
+    path = "; booster.path has the weights of its features" if booster.path else ""
+    message = (
+        f"kind: got {kind!r}, which is about splits: {booster!r} has no trees{path}; {_FOR_ANY}"
+    )
+    raise ParamError(message, code="tree")
+
+
+def check_has_bins(booster: Booster) -> None:
+    """Raise `DataError` for a model that cannot score the documents of any Dataset."""
+    try:
+        booster._core.binning()
+    except DataError:
+        message = (
+            f"kind: got 'permutation', which shuffles the bins of a Dataset: {booster!r} scores raw features "
+            "only, as it has a net, a linear part or trees of another library, and no Dataset can be made for "
+            f"it; {_FOR_ANY}"
+        )
+        raise DataError(message, code="bins") from None
