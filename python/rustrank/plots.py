@@ -162,8 +162,9 @@ def plot_tree(
 ) -> Any:
     """Draw a tree: the root on the left; documents that meet the condition go up.
 
-    Missing values go the thick way. Leaves show what they add to the score, and how many docs of the
-    training set they had. `Booster.draw_tree` draws the same as SVG, without matplotlib.
+    Missing values go the thick way. Leaves show what they add to the score, and how many docs they had in
+    training: of those with a gradient in that round, as in `Booster.dump`. `Booster.draw_tree` draws the
+    same as SVG, without matplotlib.
 
     Parameters
     ----------

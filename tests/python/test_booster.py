@@ -127,6 +127,15 @@ def test_the_error_of_a_linear_model_names_its_weights(
         without_trees["linear"].feature_importance()
 
 
+def test_docs_of_a_node_are_those_with_a_gradient(raw: rr.datasets.Ranking) -> None:
+    has_pairs = raw.qid >= 10
+    data = rr.Dataset(raw.X, raw.y * has_pairs, qid=raw.qid)
+    ranked = rr.train(data, num_trees=1, num_leaves=3).dump()["trees"][0]
+    assert ranked["docs"] == has_pairs.sum() < len(raw.y)
+    regression = rr.train(data, num_trees=1, num_leaves=3, objective="regression")
+    assert regression.dump()["trees"][0]["docs"] == len(raw.y)
+
+
 def test_features_of_no_trees_have_no_importance(train: rr.Dataset) -> None:
     empty = rr.train(train, num_trees=1).truncate(0)
     assert not empty.feature_importance().any()

@@ -137,7 +137,22 @@ class DescribedModel:
         ]
 
     def dump(self) -> dict[str, Any]:
-        """Return all trees as nested dictionaries, which `json` can write."""
+        """Return all trees as nested dictionaries, which `json` can write.
+
+        ``docs`` of a node is the number of training documents in it that had a gradient in the round of the
+        tree. Under a loss of pairs, as that of LambdaMART, a document whose query has no two different
+        labels has none, nor has one that is in no pair, such as below ``pairs_to``; sampling leaves out
+        more. So ``docs`` of a root may be below the number of training documents.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> X, y, qid = rr.datasets.make_polynomial(num_queries=50, seed=1)
+        >>> labels = y * (qid >= 10)  # The first ten queries have nothing relevant.
+        >>> root = rr.train(rr.Dataset(X, labels, qid=qid), num_trees=1).dump()["trees"][0]
+        >>> root["docs"], int((qid >= 10).sum()), len(y)
+        (2000, 2000, 2500)
+        """
         return {
             "num_features": self.num_features,
             "feature_names": self.feature_names,
@@ -161,7 +176,8 @@ class DescribedModel:
         """Return a drawing of a tree as SVG, which notebooks display.
 
         The root is on the left. Documents at or below a threshold go up; missing values follow the thick
-        line. Leaves show their values and numbers of training documents.
+        line. Leaves show their values, and the number of training documents that had a gradient in that round
+        and fell into them: see `dump`.
 
         Parameters
         ----------

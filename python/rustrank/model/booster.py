@@ -274,7 +274,7 @@ class Booster(RankingModel, DescribedModel):
         """Return the exact SHAP values of each feature for each document.
 
         They are path-dependent: an unknown feature takes both branches, weighted by the training
-        documents that took them.
+        documents that took them: those with a gradient in the round of the tree, as in `dump`.
 
         Parameters
         ----------
@@ -478,7 +478,8 @@ class Booster(RankingModel, DescribedModel):
         Parameters
         ----------
         kind : {"reduction", "count", "permutation"}
-            The total reduction of the loss by splits on the feature; the number of these splits; or the loss
+            The total reduction of the loss by splits on the feature, over the documents with a gradient in
+            the round of the tree; the number of these splits; or the loss
             in a metric on ``dataset`` when the values of the feature are shuffled among its documents.
             Splits need a model with trees; permutations one that scores a Dataset, which nets, `LambdaBoost`
             and models of other libraries do not: scikit-learn's ``permutation_importance`` works with any
