@@ -242,6 +242,18 @@ def test_an_evaluation_shows_itself(web: tuple[Any, Any, Any]) -> None:
     assert type(plain["map"]["mean"]) is float
 
 
+def test_many_rows_without_queries_are_one_query_with_a_warning() -> None:
+    scores, labels = np.arange(1000.0), np.arange(1000) % 3
+    warned = pytest.warns(rr.errors.RustrankWarning, match="NO QUERIES ARE GIVEN: all 1,000 rows")
+    with warned:
+        assert rr.evaluate(scores, labels).num_queries == 1
+    with warned:
+        rr.compare(scores, -scores, labels)
+    rr.evaluate(scores, labels, group=[1000])
+    rr.compare(scores, -scores, labels, group=[1000])
+    rr.evaluate(scores[1:], labels[1:])
+
+
 def test_best_and_worst_queries() -> None:
     found = rr.evaluate([1, 2, 2, 1, 1], [0, 1, 0, 1, 0], qid=list("aabbc"), metrics="mrr")
     assert found.best(n=5) == [("a", 1.0), ("b", 0.5)]

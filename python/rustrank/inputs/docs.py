@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import DataError, ParamError, ParamKindError, wrong_kind
+from rustrank.errors import DataError, ParamError, ParamKindError, warn_caller, wrong_kind
 from rustrank.inputs.queries import Queries, as_query_weight, queries_of
 from rustrank.inputs.scalars import fields_of
 from rustrank.inputs.tables import (
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 #: The column that holds query ids where nothing else says what the queries are.
 QID = "qid"
+#: From so many rows on, all rows as one query are more likely a forgotten argument.
+_LARGE_QUERY = 1000
 #: The parts of documents.
 _PARTS = ("X", "y", "qid", "group")
 #: The forms of documents, for messages.
@@ -241,9 +243,21 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
     else:
         _refuse_names({**arguments._asdict(), "segments": segments}, docs)
     labels = as_labels(arguments.y)
+    if arguments.qid is None and arguments.group is None:
+        _warn_of_one_query(len(labels))
     queries, ids = queries_of(arguments.qid, arguments.group, len(labels))
     weight = as_query_weight(weight, ids)
     return JudgedDocs(labels, queries, ids, weight, X, segments, column, with_segments)
+
+
+def _warn_of_one_query(num_rows: int) -> None:
+    """Warn that all rows are one query, where they are more than a query has."""
+    if num_rows >= _LARGE_QUERY:
+        message = (
+            f"NO QUERIES ARE GIVEN: all {num_rows:,} rows count as one query. Pass qid= or group=, or have a "
+            "column qid in the table; if they really are one query, pass group=[len(y)]"
+        )
+        warn_caller(message)
 
 
 def unjudged_docs(X: Any, qid: Any, group: Any) -> JudgedDocs:

@@ -339,7 +339,7 @@ def evaluate(
         ``group``, a column ``qid`` has the query ids.
     group : array-like of shape (num_queries,), optional
         Instead of ``qid``: the number of rows of each query, in row order. Without either all rows
-        are one query.
+        are one query, with a warning from 1,000 rows on: ``group=[len(y)]`` says that they are.
     metrics : str or sequence of str, default ("ndcg@10",)
         ``ndcg``, ``dcg``, ``err``, ``map``, ``mrr``, ``precision``, ``recall``, ``pairwise`` or
         rank-biased precision with its persistence, ``rbp(p=0.8)``, each with or without a cut, as in
