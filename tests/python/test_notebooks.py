@@ -133,3 +133,61 @@ def test_results_escape_the_names_of_rankers(booster: rr.Booster) -> None:
     assert "ndcg@10" in _shown(rr.evaluate(scores[EVIL], DATA.y, **queries))
     tuned = rr.tune(rr.LambdaMART(**FEW), DATA, {"l2": [0.0, 1.0]}, folds=2, refit=False)
     assert "best of 2 settings" in _shown(tuned)
+
+
+def test_data_and_recipes_are_shown_in_a_few_lines() -> None:
+    docs = rr.datasets.make_polynomial(4, 5, seed=0)
+    low, high = docs.y.min(), docs.y.max()
+    expected = f"<Ranking: 20 docs, 4 queries, 50 features, labels {low:g} to {high:g}>"
+    assert repr(docs) == expected
+    log = rr.datasets.make_clicks(docs, sessions=3, depth=2)
+    clicks = int(log.y.sum())
+    assert repr(log).startswith("<Clicks: 24 shown docs, 12 sessions, ")
+    assert f", {clicks} click" in repr(log)
+    domains = rr.datasets.make_domains()
+    lines = repr(domains).splitlines()
+    assert [line.split()[0] for line in lines[1:]] == list(vars(domains))
+    assert f"{len(domains.target.y):,}" in lines[2]
+    assert "valid_closed" in _shown(domains)
+    recipe = rr.recipe("yahoo2010")
+    assert repr(recipe).splitlines()[1].startswith("M1 ")
+    assert recipe.descriptions["M2"] in _shown(recipe)
+    assert len(repr(rr.recipe("diverse"))) < 2000
+
+
+def test_the_comparison_by_one_metric_is_shown_as_that_by_all() -> None:
+    scores = DATA.X[:, 0], DATA.X[:, 1]
+    found = rr.compare(*scores, DATA.y, qid=DATA.qid, metrics=["ndcg@10", "map"], resamples=50)
+    lines = repr(found["map"]).splitlines()
+    assert lines[1].startswith("map ")
+    assert lines[-1] == found["map"].statement
+    assert "ndcg@10" not in repr(found["map"])
+    assert found["map"].statement in _shown(found["map"])
+
+
+def test_click_models_and_relevance_are_shown_in_a_line() -> None:
+    log = rr.clicks.ClickLog(
+        session=[1, 1, 2, 2],
+        query=["cat"] * 4,
+        doc=["a", "b", "b", "a"],
+        position=[1, 2, 1, 2],
+        click=[1, 0, 1, 0],
+    )
+    for model in (rr.clicks.PositionBased(), rr.clicks.Cascade(), rr.clicks.DynamicBayesian()):
+        name = type(model).__name__
+        assert repr(model) == f"<{name}: not fitted>"
+        assert repr(model.fit(log)).startswith(f"<{name}: fitted to ClickLog: 4 rows, 2 sessions")
+        found = model.relevance()
+        mean = f"{found.value.mean():.4f}"
+        expected = f"<Relevance: 2 pairs of query and doc, 4 impressions, mean value {mean}>"
+        assert repr(found) == expected
+
+
+def test_relevance_is_a_table_of_pairs() -> None:
+    pytest.importorskip("pandas")
+    log = rr.clicks.ClickLog([1, 1], ["q", "q"], ["a", "b"], [1, 2], [1, 0])
+    found = rr.clicks.PositionBased().fit(log).relevance()
+    table = found.to_pandas()
+    assert list(table) == ["query", "doc", "value", "impressions"]
+    assert table["doc"].tolist() == ["a", "b"]
+    assert table["value"].tolist() == found.value.tolist()

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.errors import unfitted, wrong_value
+from rustrank.formatting import count
 from rustrank.inputs.scalars import whole
+from rustrank.metrics.frames import frame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +47,18 @@ class Relevance:
     doc: NDArray[Any]
     value: NDArray[np.float64]
     impressions: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        """Summarise the estimates in one line."""
+        mean = f", mean value {self.value.mean():.4f}" if len(self.value) else ""
+        return (
+            f"<Relevance: {count(len(self.value), 'pair')} of query and doc, "
+            f"{count(int(self.impressions.sum()), 'impression')}{mean}>"
+        )
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame: a row for each pair, with its value and its impressions."""
+        return frame(dict(vars(self)))
 
     def labels(self, levels: int = 5) -> NDArray[np.float32]:
         """Return the values as grades from 0 to ``levels - 1``, in steps of equal width.
@@ -85,6 +99,12 @@ class ClickModel(ABC):
     def perplexity(self) -> float:
         """Return two to the mean surprise of a row in bits: 1 is certain, 2 is a coin."""
         return float(np.exp(-self.log_likelihood()))
+
+    def __repr__(self) -> str:
+        """Say whether the model is fitted, and to what."""
+        log = self._log
+        state = "not fitted" if log is None else f"fitted to {repr(log).strip('<>')}"
+        return f"<{type(self).__name__}: {state}>"
 
     def _relevance_of_pairs(self) -> NDArray[np.float64]:
         return self._attraction

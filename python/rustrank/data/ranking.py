@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank.formatting import count
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
@@ -42,6 +44,13 @@ class Ranking:
     def __iter__(self) -> Iterator[NDArray[Any]]:
         """Yield ``X``, ``y`` and ``qid``."""
         yield from (self.X, self.y, self.qid)
+
+    def __repr__(self) -> str:
+        """Summarise the docs in one line."""
+        docs, features = self.X.shape
+        labels = f", labels {self.y.min():g} to {self.y.max():g}" if docs else ""
+        queries = count(len(np.unique(self.qid)), "query", "queries")
+        return f"<Ranking: {count(docs, 'doc')}, {queries}, {count(features, 'feature')}{labels}>"
 
     @property
     def group(self) -> Ints:

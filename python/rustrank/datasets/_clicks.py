@@ -9,6 +9,7 @@ import numpy as np
 
 from rustrank.datasets._random_blocks import CLICKS, check, share, stream
 from rustrank.errors import DataError, ParamError
+from rustrank.formatting import count
 from rustrank.inputs.queries import as_ids, group_ids
 from rustrank.inputs.scalars import real
 
@@ -44,6 +45,13 @@ class Clicks:
     position: Ints
     row: Ints
     propensity: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        """Summarise the sessions in one line."""
+        return (
+            f"<Clicks: {count(len(self.y), 'shown doc')}, {count(len(np.unique(self.qid)), 'session')}, "
+            f"{count(int(self.y.sum()), 'click')}, {count(len(self.propensity), 'position')}>"
+        )
 
 
 def make_clicks(

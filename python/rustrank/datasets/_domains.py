@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rustrank.datasets import _random_blocks as blocks
+from rustrank.formatting import TableResult
 from rustrank.inputs.scalars import whole
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from rustrank.data.ranking import Ranking
     from rustrank.datasets._random_blocks import Floats, Ints
+    from rustrank.formatting import Table
 
 #: Queries of one set; the sets follow each other, so that no two share a query.
 _SPAN = 1 << 20
@@ -24,8 +26,8 @@ _NAMES = tuple(f"x{feature}" for feature in range(_FEATURES))
 _SHARES = (0.52, 0.8, 0.93, 0.98)
 
 
-@dataclass(frozen=True, eq=False)
-class Domains:
+@dataclass(frozen=True, eq=False, repr=False)
+class Domains(TableResult):
     """The sets that a ranker is moved between, in the words of the papers.
 
     Attributes
@@ -46,6 +48,13 @@ class Domains:
     valid_open: Ranking
     test_closed: Ranking
     test_open: Ranking
+
+    def _tables(self) -> list[Table]:
+        rows = [
+            [name, f"{len(part.y):,}", f"{len(part.group):,}", f"{part.y.mean():.2f}"]
+            for name, part in vars(self).items()
+        ]
+        return [(["set", "docs", "queries", "mean label"], rows)]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from rustrank.errors import ParamError, ParamKindError, shown, wrong_kind, wrong
 from rustrank.estimators.lambdamart import MART, XENDCGMART, LambdaMART
 from rustrank.estimators.ranker import Ranker
 from rustrank.estimators.raw_rankers import LambdaRank
+from rustrank.formatting import Table, TableResult
 from rustrank.inputs.scalars import choice, named, real, text, whole
 from rustrank.model.booster import Booster
 
@@ -92,8 +93,8 @@ class Member:
         return description if self.normalise == "none" else f"{description}, as {self.normalise}"
 
 
-@dataclass(frozen=True)
-class Recipe:
+@dataclass(frozen=True, repr=False)
+class Recipe(TableResult):
     """Members, combinations to try, and subsets to evaluate, by name.
 
     Parameters
@@ -113,6 +114,19 @@ class Recipe:
     subsets: Mapping[str, Sequence[str]] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
     metrics: Sequence[str] = ("ndcg@10",)
+
+    _left = 2
+
+    def _tables(self) -> list[Table]:
+        rows = [
+            [name, self.descriptions.get(name) or member.description()]
+            for name, member in self.members.items()
+        ]
+        return [(["member", "what it is"], rows)]
+
+    def _sentences(self) -> list[str]:
+        parts = {"combinations": self.combinations, "subsets": self.subsets}
+        return [f"{name}: {', '.join(of)}" for name, of in parts.items() if of]
 
 
 def yahoo2010(

@@ -11,7 +11,16 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import ParamError, wrong_kind, wrong_value
-from rustrank.formatting import ResultMapping, Table, interval, number, p_text, p_value, percent
+from rustrank.formatting import (
+    ResultMapping,
+    Table,
+    TableResult,
+    interval,
+    number,
+    p_text,
+    p_value,
+    percent,
+)
 from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.rankers import scores_of
@@ -39,8 +48,8 @@ __all__ = ["Comparison", "MetricComparison", "compare"]
 _PLAIN = ["difference", "level", "interval", "p_t", "p_randomisation", "wins", "ties", "losses"]
 
 
-@dataclass(frozen=True, eq=False)
-class MetricComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricComparison(TableResult):
     """The comparison of two rankings by one metric; differences are the second minus the first.
 
     Attributes
@@ -114,6 +123,12 @@ class MetricComparison:
             f"[{number(self.interval[0], '+')}, {number(self.interval[1], '+')}], "
             f"{p_text(p, '', p_name)}"
         )
+
+    def _tables(self) -> list[Table]:
+        return Comparison({self.metric: self})._tables()
+
+    def _sentences(self) -> list[str]:
+        return [self.statement]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the difference of every query, the largest gain first; needs matplotlib.
