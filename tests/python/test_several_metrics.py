@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rustrank as rr
@@ -341,3 +342,29 @@ def test_a_guard_on_real_data_holds_on_test_documents_within_its_interval(
     half = 1.96 * difference.std() / len(difference) ** 0.5
     assert difference.mean() + half >= -fall
     assert after["clicks@10"] > before["clicks@10"] + 0.05
+
+
+def test_rankers_are_judged_by_further_labels_of_a_data_set() -> None:
+    names = ["ndcg@10", "revenue@10", "revenue:err@5"]
+    one, two = (rr.train(TRAIN, num_trees=trees) for trees in (3, 12))
+    found = rr.evaluate(one, VALID, metrics=names)
+    assert found.to_dict() == one.evaluate(VALID, names).to_dict()
+    compared = rr.compare(one, two, VALID, metrics=names)
+    assert list(compared) == names
+    assert float(compared["revenue@10"].b) == float(two.evaluate(VALID, names)["revenue@10"])
+    scores = one.predict(VALID)
+    assert rr.evaluate(scores, VALID, metrics=names).to_dict() == found.to_dict()
+
+
+def test_a_metric_that_is_a_column_says_how_its_values_are_labels() -> None:
+    data = rr.datasets.make_polynomial(num_queries=20, seed=0)
+    frame = pd.DataFrame(data.X[:, :3], columns=list("abc"))
+    frame = frame.assign(label=data.y, query=data.qid, revenue=np.abs(data.X[:, 1]))
+    said = r"""unknown metric `revenue.* pass y='revenue', gain="linear", metrics='err@5', or a Dataset"""
+    for function in (rr.evaluate, lambda a, *docs, **more: rr.compare(a, "b", *docs, **more)):
+        with pytest.raises(rr.ParamError, match=said):
+            function("a", frame, y="label", qid="query", metrics="revenue:err@5")
+    found = rr.evaluate("a", frame, y="revenue", qid="query", metrics="err@5", gain="linear")
+    assert found["err@5"] > 0
+    with pytest.raises(rr.ParamError, match=r"unknown metric `profit`: expected one of [^;]*$"):
+        rr.evaluate("a", frame, y="label", qid="query", metrics="profit@5")

@@ -6,7 +6,7 @@ They are parts, in a tuple ``(X, y, qid)`` or a mapping, or a table whose column
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -204,6 +204,8 @@ class JudgedDocs:
     #: The column of the features that has the segments, and the features with it, for rankers that score it.
     segment_column: str | None = None
     X_with_segments: Any = None
+    #: The further labels of a Dataset, by name.
+    extra_labels: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
 
     def features_of(self, names: Sequence[str]) -> Any:
         """Return what a ranker scores that has features of these names."""
@@ -275,7 +277,8 @@ def _of_dataset(dataset: Dataset, given: Mapping[str, Any], X: Any) -> JudgedDoc
     core = dataset._core
     queries = core.query_codes(), core.num_queries
     weight, X = core.query_weight(), dataset if X is None else X
-    return JudgedDocs(dataset.labels, queries, dataset.query_ids, weight, X)
+    extra = dataset.extra_labels
+    return JudgedDocs(dataset.labels, queries, dataset.query_ids, weight, X, extra_labels=extra)
 
 
 def _refuse_names(given: Mapping[str, Any], docs: Any) -> None:

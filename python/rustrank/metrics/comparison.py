@@ -30,7 +30,7 @@ from rustrank.metrics.evaluation import (
     Evaluation,
     Judging,
     MetricValue,
-    judge,
+    judge_docs,
     warn_of_nothing,
 )
 from rustrank.metrics.frames import frame, query_frame, segment_frame, segment_tables
@@ -345,13 +345,7 @@ def compare(
     queries = judged.queries, judged.query_ids
     parts = as_segments(judged.segments, *queries)
     first, second = (
-        judge(
-            scores_of(one, judged, name, judging.num_threads),
-            judged.labels,
-            queries,
-            judging,
-            judged.query_weight,
-        )
+        judge_docs(scores_of(one, judged, name, judging.num_threads), judged, judging)
         for one, name in zip((a, b), called, strict=True)
     )
     warn_of_nothing(first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +24,17 @@ from rustrank.inputs.queries import (
 )
 from rustrank.inputs.rankers import scores_of
 from rustrank.inputs.scalars import flag, real, text, threads, whole
+from rustrank.inputs.tables import labels_of
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length
 from rustrank.metrics.frames import frame, query_frame, segment_frame, segment_tables
 from rustrank.metrics.segments import QueriesOfSegments, as_segments
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+    from rustrank.inputs.docs import JudgedDocs
 
 __all__ = ["Evaluation", "MetricValue", "err_relevance", "evaluate"]
 
@@ -403,9 +409,51 @@ def evaluate(
     queries = judged.queries, judged.query_ids
     parts = as_segments(judged.segments, *queries)
     found = scores_of(scores, judged, "scores", judging.num_threads)
-    result = judge(found, judged.labels, queries, judging, judged.query_weight)
+    result = judge_docs(found, judged, judging)
     warn_of_nothing(result)
     return result.of_segments(parts)
+
+
+def judge_docs(scores: NDArray[np.float64], docs: JudgedDocs, judging: Judging) -> Evaluation:
+    """Compute metrics of documents, of their labels and of the further labels of a data set."""
+    queries, extra = (docs.queries, docs.query_ids), docs.extra_labels
+    made: dict[str, MetricValue] = {}
+    if not extra:
+        with _columns_in_errors(docs, judging):
+            return judge(scores, docs.labels, queries, judging, docs.query_weight)
+    for name in judging.metrics:
+        of, metric = _rustrank.named_metric(name, list(extra))
+        own: dict[str, Any] = {"metrics": [metric]}
+        if of is not None:
+            # Amounts, as in training: twice as much is worth twice as much.
+            own |= {"gain": "linear", "max_label": None}
+        labels = docs.labels if of is None else extra[of]
+        (value,) = judge(scores, labels, queries, judging.but(**own), docs.query_weight).values()
+        values = np.array(value.per_query)
+        made[name] = MetricValue(
+            name, values, docs.query_ids, docs.query_weight, judging.num_threads
+        )
+    return Evaluation(made)
+
+
+@contextmanager
+def _columns_in_errors(docs: JudgedDocs, judging: Judging) -> Iterator[None]:
+    """Let the error of an unknown metric that is a column say how its values are labels."""
+    try:
+        yield
+    except ParamError as error:
+        columns = labels_of(docs.X)
+        for name in judging.metrics if error.code == "metric.name" else ():
+            of, _, cut = name.partition("@")
+            of, _, metric = of.partition(":")
+            if of in columns:
+                metric = "@".join(filter(None, (metric or "ndcg", cut)))
+                error.args = (
+                    f"{error}; {of} is a column: for metrics of its values, pass y={of!r}, "
+                    f'gain="linear", metrics={metric!r}, or a Dataset with extra_labels={of!r}',
+                )
+                break
+        raise
 
 
 def judge(

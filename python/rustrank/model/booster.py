@@ -15,14 +15,14 @@ from rustrank.data.dataset_building import ReadOptions, raw_names
 from rustrank.errors import DataError, wrong_value
 from rustrank.formatting import count, html_facts, number
 from rustrank.inputs.categories import Categories, numbered
+from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.tables import Table, as_block, as_table, columns_of
 from rustrank.inputs.vectors import as_doubles
-from rustrank.metrics.evaluation import Evaluation, Judging, warn_of_nothing
-from rustrank.metrics.extra_labels import judge_dataset
+from rustrank.metrics.evaluation import Evaluation, Judging, judge_docs, warn_of_nothing
 from rustrank.metrics.segments import as_segments
 from rustrank.model._description import DescribedModel
 from rustrank.model._importance import check_has_bins, check_has_splits
@@ -340,9 +340,9 @@ class Booster(RankingModel, DescribedModel):
         as_dataset(dataset, "dataset")
         judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
         scores = self.predict(dataset, num_threads=num_threads)
-        core = dataset._core
-        parts = as_segments(segments, (core.query_codes(), core.num_queries), dataset.query_ids)
-        result = judge_dataset(scores, dataset, judging)
+        docs = judged_docs(dataset, {})
+        parts = as_segments(segments, docs.queries, docs.query_ids)
+        result = judge_docs(scores, docs, judging)
         warn_of_nothing(result)
         return result.of_segments(parts)
 
