@@ -51,10 +51,53 @@ def test_the_best_of_each_query_come_in_order_of_queries() -> None:
     assert (RANKER.top(X, 3, qid=QID) == rows).all()
 
 
-def test_without_queries_all_rows_are_one() -> None:
-    assert sorted(BOOSTER.rank(X[:20])) == list(range(1, 21))
-    best = int(np.argmax(BOOSTER.predict(X[:20])))
-    assert BOOSTER.top(X[:20], 1).tolist() == [best]
-    assert RANKER.top(X[:20], 1).tolist() == [best]
+def test_without_queries_all_rows_are_one_with_a_warning() -> None:
+    few = X[:20]
+    with pytest.warns(rr.RustrankWarning, match="NO QUERIES ARE GIVEN for X: all 20 rows"):
+        assert sorted(BOOSTER.rank(few)) == list(range(1, 21))
+    best = int(np.argmax(BOOSTER.predict(few)))
+    with pytest.warns(rr.RustrankWarning, match=r"group=\[len\(X\)\]"):
+        assert BOOSTER.top(few, 1).tolist() == [best]
+    # Nothing is ranked, or somebody says that it is one query.
+    assert BOOSTER.rank(few[:1]).tolist() == [1]
+    assert BOOSTER.top(few, 1, group=[20]).tolist() == [best]
+    assert RANKER.top(few, 1, group=[20]).tolist() == [best]
+    for rank in (RANKER.rank, RANKER.top):
+        with pytest.raises(rr.DataError, match="X: got no queries, expected some") as found:
+            rank(few)
+        assert found.value.code == "query.missing"
+    with pytest.warns(rr.RustrankWarning):
+        alone = rr.LambdaMART(n_estimators=8, num_leaves=5).fit(few, Y[:20])
+    assert sorted(alone.rank(few)) == list(range(1, 21))
     with pytest.raises(rr.ParamError, match="k: got 0"):
-        BOOSTER.top(X, 0)
+        BOOSTER.top(X, 0, qid=QID)
+
+
+def test_queries_are_a_column_of_the_table() -> None:
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(query_id=QID, label=Y)
+    booster = rr.train(frame, y="label", qid="query_id", num_trees=8, num_leaves=5)
+    ranks = booster.rank(frame, qid=QID)
+    assert (booster.rank(frame, qid="query_id") == ranks).all()
+    assert (booster.top(frame, 3, qid="query_id") == booster.top(frame, 3, qid=QID)).all()
+    assert (booster.rank(frame.rename(columns={"query_id": "qid"})) == ranks).all()
+    assert (booster.predict(frame, qid="query_id") == booster.predict(frame)).all()
+    ranked = rr.train(rr.Dataset(frame, "label", qid="query_id", query_ranks=True), num_trees=4)
+    assert (ranked.predict(frame, qid="query_id") == ranked.predict(frame, qid=QID)).all()
+    fitted = rr.LambdaMART(n_estimators=4).fit(frame, "label", qid="query_id")
+    both = rr.Combiner(method="average").fit(
+        {"a": fitted, "b": booster}, X=frame[list("abcdef")], y=Y, qid=QID
+    )
+    found = both.predict(frame[[*"abcdef", "query_id"]], qid="query_id")
+    assert (found == both.predict(frame[list("abcdef")], qid=QID)).all()
+    with pytest.raises(rr.DataError, match="qid: X has no column 'query', expected one of 'a'"):
+        booster.rank(frame, qid="query")
+
+
+def test_a_ranker_is_scored_with_the_labels_that_fit_took_by_name() -> None:
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(query_id=QID, label=Y)
+    ranker = rr.LambdaMART(n_estimators=4).fit(frame, "label", qid="query_id")
+    assert ranker.score(frame) == ranker.score(frame, "label") == ranker.score(frame, Y)
+    with pytest.raises(rr.ParamError, match="or X with the column 'label' that fit took"):
+        ranker.score(frame.drop(columns="label"))
+    with pytest.raises(rr.ParamError, match=r"y: got None, expected the labels of X$"):
+        RANKER.score(X, qid=QID)

@@ -303,7 +303,7 @@ def without_fitted(
 ) -> tuple[Any, Any, Any]:
     """Return a table without the columns that `fit` took by name, the query ids and the labels.
 
-    Query ids that `fit` took from a column are taken from the column of that name.
+    Query ids and labels that `fit` took from a column are taken from the column of that name.
     """
     if not fitted and not isinstance(qid, str) and not isinstance(y, str):
         return X, qid, y
@@ -311,6 +311,8 @@ def without_fitted(
     labels = table.labels or []
     if qid is None and group is None and fitted.get("qid") in labels:
         qid = fitted["qid"]
+    if y is None and fitted.get("y") in labels:
+        y = fitted["y"]
     table, own = named_columns(table, {"qid": qid, "y": y})
     labels = table.labels or []
     if any(name in labels for name in fitted.values()):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from rustrank._rustrank import measures
-from rustrank.errors import DataError, ParamError, unfitted
+from rustrank.errors import DataError, ParamError, unfitted, wrong_kind
 from rustrank.estimators.fitting import (
     WithoutQueries,
     fitted_columns,
@@ -191,7 +191,7 @@ class Ranker(ABC):
     def score(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         qid: Any = None,
@@ -203,11 +203,15 @@ class Ranker(ABC):
         Parameters
         ----------
         X, y, qid, group, query_weight
-            As for `fit`.
+            As for `fit`. By default ``y`` is the column of X that `fit` took the labels from.
         sample_weight : array-like of shape (num_docs,), optional
             Instead of ``query_weight``: the weight of a query is the mean weight of its documents.
         """
         X, qid, y = without_fitted(X, qid, group, y, self._columns)
+        if y is None:
+            column = self._columns.get("y")
+            of_fit = "" if column is None else f", or X with the column {column!r} that fit took"
+            raise wrong_kind("y", y, f"the labels of X{of_fit}")
         own, without = self._own_names(), self._without_queries()
         taken, ids, sizes = queries_within(X, qid, group, own, without=without)
         if sample_weight is not None:
@@ -229,7 +233,8 @@ class Ranker(ABC):
         X : array-like of shape (num_docs, num_features)
             Features. A column ``qid`` with query ids is allowed, as in `fit`.
         qid, group : array-like, optional
-            As for `fit`; without queries all rows are one.
+            As for `fit`; `rank` and `top` of a ranker that was fitted with queries need them. Pass
+            ``group=[len(X)]`` if all rows are one query.
         """
         return ranks_within(*self._scored(X, qid, group))
 
@@ -248,7 +253,8 @@ class Ranker(ABC):
     def _scored(self, X: Any, qid: Any, group: Any) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return the score and the number of the query of each row."""
         X, qid, _ = without_fitted(X, qid, group, None, self._columns)
-        own, without = self._own_names(), WithoutQueries.UNUSED
+        own = self._own_names()
+        without = WithoutQueries.ERROR if self._has_queries else WithoutQueries.UNUSED
         table, ids, sizes = queries_within(X, qid, group, own, without=without)
         scores = self.predict(X, qid=qid, group=group)
         if ids is None and sizes is None:

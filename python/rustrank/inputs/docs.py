@@ -264,6 +264,8 @@ def _warn_of_one_query(num_rows: int) -> None:
 
 def unjudged_docs(X: Any, qid: Any, group: Any) -> JudgedDocs:
     """Return documents to be scored as documents whose labels do not matter."""
+    X, columns = named_columns(X, {"qid": qid})
+    qid = columns["qid"]
     num_rows = X.num_docs if is_dataset(X) else as_table(X).num_rows
     queries, ids = queries_of(qid, group, num_rows)
     return JudgedDocs(np.zeros(num_rows, np.float32), queries, ids, X=X)

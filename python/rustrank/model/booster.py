@@ -20,7 +20,7 @@ from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import real, text, whole
-from rustrank.inputs.tables import Table, as_block, as_table, columns_of
+from rustrank.inputs.tables import Table, as_block, as_table, columns_of, named_columns
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge_docs, warn_of_nothing
 from rustrank.metrics.segments import as_segments
@@ -144,9 +144,9 @@ class Booster(RankingModel, DescribedModel):
             Raw features in any form that `Dataset` accepts, or one row of them; named columns are matched
             to `feature_names`, and others are left out. Or a dataset made ``like=`` the training set or
             this booster; its base scores are added.
-        qid, group : array-like, optional
-            The queries, as for `Dataset`. Needed with raw features if scores depend on the other documents
-            of the query, as with `query_ranks`; otherwise ignored.
+        qid, group : array-like or str, optional
+            The queries, as for `Dataset`; ``qid`` may name a column of X. Needed with raw features if
+            scores depend on the other documents of the query, as with `query_ranks`; otherwise ignored.
         missing : float, default NaN
             A value that means "missing", besides NaN.
         infinite : {"error", "missing"}, default "error"
@@ -163,6 +163,9 @@ class Booster(RankingModel, DescribedModel):
             check_joined_names(("the model", raw_names(self)), of_set, hint)
             base = None if X._base is None else X._base._core
             return self._core.score_dataset(X._core, base, reading.num_threads)
+        if isinstance(qid, str):
+            X, columns = named_columns(X, {"qid": qid})
+            qid = columns["qid"]
         if qid is not None or group is not None:
             block, queries = _of_queries(self._core, X, qid, group)
             return self._core.score(block, reading, queries)

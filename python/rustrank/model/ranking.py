@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset
+from rustrank.errors import warn_caller
+from rustrank.inputs.docs import QID
 from rustrank.inputs.keywords import OF_MODEL, no_attribute
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.scalars import whole
+from rustrank.inputs.tables import labels_of, named_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,8 +22,13 @@ __all__ = ["RankingModel", "best_first", "ranks_within", "top_within"]
 
 
 def _codes(num_rows: int, qid: Any, group: Any) -> NDArray[Any]:
-    """Return the number of the query of each row; without queries all rows are one."""
+    """Return the number of the query of each row; without queries all rows are one, with a warning."""
     if qid is None and group is None:
+        if num_rows > 1:
+            warn_caller(
+                f"NO QUERIES ARE GIVEN for X: all {num_rows:,} rows count as one query. Pass qid= or group=; "
+                "if they really are one query, group=[len(X)]"
+            )
         return np.zeros(num_rows, np.int64)
     return np.asarray(query_codes(as_queries(qid, group, num_rows)[0]))
 
@@ -75,9 +83,9 @@ class RankingModel:
         ----------
         X, missing, infinite, num_threads
             As for `predict`.
-        qid, group : array-like, optional
-            The queries, as for `Dataset`. Without either all rows are one query. A `Dataset` knows its
-            own.
+        qid, group : array-like or str, optional
+            The queries, as for `Dataset`; by default the column ``qid`` of X. Without any, all rows are
+            one query, with a warning, which ``group=[len(X)]`` silences. A `Dataset` knows its own.
 
         Examples
         --------
@@ -125,7 +133,12 @@ class RankingModel:
         self, X: Any, qid: Any, group: Any, reading: dict[str, Any]
     ) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Return the score and the number of the query of each row."""
-        scores = self.predict(X, qid=qid, group=group, **reading)
+        if qid is None and group is None and QID in labels_of(X) and QID not in self.feature_names:
+            qid = QID
         if isinstance(X, Dataset):
+            scores = self.predict(X, qid=qid, group=group, **reading)
             return scores, np.asarray(X._core.query_codes())
+        X, columns = named_columns(X, {"qid": qid})
+        qid = columns["qid"]
+        scores = self.predict(X, qid=qid, group=group, **reading)
         return scores, _codes(len(scores), qid, group)
