@@ -201,6 +201,9 @@ def warn_caller(message: str, code: str = "") -> bool:
 def shown(value: Any) -> str:
     """Return the representation of a value for a message, shortened."""
     longest = 60
+    shape = getattr(value, "shape", None)
+    if hasattr(value, "columns") and isinstance(shape, tuple) and len(shape) == 2:
+        return f"a {type(value).__name__} of {shape[0]} rows and {shape[1]} columns"
     try:
         text = repr(value)
     except Exception:  # Anybody may have written that `__repr__`.

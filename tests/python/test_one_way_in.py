@@ -572,3 +572,36 @@ def test_boosters_within_ensembles_are_given_their_own_columns() -> None:
     other = rr.train((moved[NAMES[::-1]], Y, QID), num_trees=4)
     with pytest.raises(rr.DataError, match="feature 0 of base 'b' has another name: got 'c5'"):
         rr.adapt({"a": fixed, "b": other}, moved, **NAMED)
+
+
+def test_a_front_is_made_of_documents_with_further_labels() -> None:
+    table = (
+        pd.DataFrame(columns(WHOLE))
+        .assign(label=Y, query_id=IDS)
+        .assign(revenue=np.arange(len(Y)) % 7)
+    )
+    train, valid = table[FIRST], table[LAST]
+    metrics = ["ndcg@10", "revenue@10"]
+    small: dict[str, Any] = {"num_trees": 3, "shares": [0, 1]}
+    found = rr.pareto_front(train, metrics, **NAMED, extra_labels="revenue", valid=valid, **small)
+    dataset = rr.Dataset(train, "label", qid="query_id", extra_labels="revenue")
+    further = rr.Dataset(valid, "label", qid="query_id", extra_labels="revenue", like=dataset)
+    expected = rr.pareto_front(dataset, metrics, valid=further, **small)
+    assert str(found) == str(expected)
+    with pytest.raises(rr.ParamError, match="extra_labels: got it beside a Dataset"):
+        rr.pareto_front(dataset, metrics, extra_labels="revenue", **small)
+
+
+def test_names_of_columns_beside_a_data_set_are_those_of_validation_sets() -> None:
+    table = pd.DataFrame(columns(WHOLE)).assign(label=Y, query_id=IDS)
+    dataset = rr.Dataset(table[FIRST], "label", qid="query_id")
+    further = rr.Dataset(table[LAST], "label", qid="query_id", like=dataset)
+    found = rr.train(dataset, valid=table[LAST], **NAMED, num_trees=3)
+    expected = rr.train(dataset, valid=further, num_trees=3)
+    assert (found.history["valid"]["ndcg@10"] == expected.history["valid"]["ndcg@10"]).all()
+
+
+def test_errors_do_not_print_tables() -> None:
+    table = pd.DataFrame(columns(WHOLE)).assign(label=Y, query_id=IDS)
+    with pytest.raises(rr.ParamError, match=f"got a DataFrame of {len(Y)} rows and 8 columns, exp"):
+        rr.Booster.evaluate(rr.train(table, **NAMED, num_trees=1), table)

@@ -607,7 +607,9 @@ def dataset_of(
         raise wrong_kind(name, given, f"a Dataset, {EXPECTED}")
     docs = read_docs(given, name, arguments, is_further=like is not None)
     docs.require_queries(name)
-    table = docs.table
+    # Before the columns of the training set are taken, which further labels are none of.
+    table, extra = building.named_labels(docs.table, options.pop("extra_labels", None))
+    options |= {"extra_labels": extra} if extra else {}
     if like is not None:
         names = building.raw_names(like)
         count = table.num_features if names is None else len(names)

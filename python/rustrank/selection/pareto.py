@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.dataset import Dataset, as_dataset
+from rustrank.data.dataset import dataset_of
 from rustrank.errors import DataError, ParamError, shown, wrong_kind, wrong_value
 from rustrank.formatting import Table, TableResult, number
+from rustrank.inputs.docs import DocArguments, is_dataset
 from rustrank.inputs.scalars import as_list, flag, real
 from rustrank.progress import progress_of_steps
 from rustrank.training.train import train
@@ -121,10 +122,14 @@ class ParetoFront(TableResult):
 
 
 def pareto_front(
-    dataset: Dataset,
+    dataset: Any,
     metrics: Sequence[str],
     *,
-    valid: Dataset | None = None,
+    y: Any = None,
+    qid: Any = None,
+    group: Any = None,
+    extra_labels: Any = None,
+    valid: Any = None,
     shares: Sequence[float] = _SHARES,
     progress: bool = False,
     **options: Any,
@@ -133,11 +138,16 @@ def pareto_front(
 
     Parameters
     ----------
-    dataset : Dataset
-        The training set; with ``extra_labels`` for metrics such as ``revenue@10``.
+    dataset : Dataset or docs
+        The training set; with ``extra_labels`` for metrics such as ``revenue@10``. Or documents, as for
+        `rustrank.train`.
+    y, qid, group : array-like or str, optional
+        Labels and queries of a table, as for `rustrank.train`.
+    extra_labels : sequence of str or str, optional
+        The columns of tables that are further labels, as for `Dataset`.
     metrics : two of str
         The metrics, as for ``metric`` of `rustrank.train`.
-    valid : Dataset, optional
+    valid : Dataset or docs, optional
         The set that decides about points, and about the best round with ``early_stopping``; the training
         set by default, which flatters all points.
     shares : sequence of float
@@ -163,7 +173,18 @@ def pareto_front(
     True
     """
     first, second = _two(metrics)
-    judged = as_dataset(dataset if valid is None else valid, "valid")
+    arguments, extra = DocArguments(y, qid, group), dict[str, Any]()
+    if extra_labels is not None:
+        if is_dataset(dataset):
+            message = (
+                "extra_labels: got it beside a Dataset, expected none: the data set has its own"
+            )
+            raise ParamError(message, code="extra_labels")
+        extra["extra_labels"] = extra_labels
+    dataset = dataset_of(dataset, "dataset", arguments, **extra)
+    if valid is not None:
+        valid = dataset_of(valid, "valid", arguments, like=dataset, **extra)
+    judged = dataset if valid is None else valid
     for name in ("metric", "guard", "valid"):
         if name in options:
             message = (

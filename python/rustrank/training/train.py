@@ -49,7 +49,8 @@ def train(
         in the forms that `rustrank.tune` takes, are made a `Dataset` with its defaults. With ``workers``,
         what `shard` has made: `Shards`, or the path of their folder.
     y, qid, group : array-like or str, optional
-        Labels and queries of a table, as for `rustrank.tune`; names of columns hold for validation sets, too.
+        Labels and queries of a table, as for `rustrank.tune`; names of columns hold for validation sets, too,
+        and beside a `Dataset` for these alone.
     num_trees : int, default 100
         The most trees to add; of ``mcrank``, to each class. Within: from 1 to 1048576.
     learning_rate : float, default 0.1
@@ -374,7 +375,11 @@ def _data_sets(
     """Return the training set, and the options with validation sets, made of documents where they are none."""
     reading = {"num_threads": options["num_threads"]}
     base = {} if is_dataset(dataset) else {"base": options["base"]}
-    data = dataset_of(dataset, "dataset", arguments, **reading, **base)
+    # Names of columns beside a Dataset are those of validation sets, if there are some.
+    are_names = all(one is None or isinstance(one, str) for one in arguments)
+    has_names = options["valid"] is not None and are_names
+    own = DocArguments() if is_dataset(dataset) and has_names else arguments
+    data = dataset_of(dataset, "dataset", own, **reading, **base)
 
     def of_set(name: str, one: Any) -> Dataset:
         if one is dataset:
