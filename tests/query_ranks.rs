@@ -320,6 +320,30 @@ fn a_dataset_has_the_ranks_of_its_queries() {
 }
 
 #[test]
+fn categories_have_no_ranks() {
+    let never = Interrupt::new();
+    let (docs, width, queries) = (60, 3, 4);
+    let mut cells = table(docs, width, 8);
+    for (row, cells) in cells.chunks_exact_mut(width).enumerate() {
+        cells[1] = (row * 5 % 7) as f32;
+    }
+    let codes: Vec<u32> = (0..docs).map(|row| (row % queries) as u32).collect();
+    let labels: Vec<f32> = (0..docs).map(|row| (row % 3) as f32).collect();
+    let rows = rows_of(labels, &codes, queries);
+    let by_row = StridedTable::by_row(&cells, width, MissingPolicy::default());
+    let options = BinOptions { query_ranks: true, categorical: vec![1], ..BinOptions::default() };
+    let ranked = Dataset::new(&by_row, rows.clone(), &options, &never).unwrap();
+    assert_eq!(ranked.num_features(), 2 * width);
+    assert_eq!(ranked.binning().categorical(), [1]);
+    assert_eq!(ranked.binning().unused_features().collect::<Vec<_>>(), [width + 1]);
+    let like = Dataset::like(&by_row, rows.clone(), ranked.binning().clone(), &never).unwrap();
+    assert_eq!(like.matrix(), ranked.matrix());
+    assert_eq!(like.fingerprint(), ranked.fingerprint());
+    let beyond = BinOptions { categorical: vec![9], ..options };
+    assert!(Dataset::new(&by_row, rows, &beyond, &never).is_err());
+}
+
+#[test]
 fn a_fault_in_a_ranked_table_is_told_by_its_row() {
     let never = Interrupt::new();
     let cells = [1.0f32, 2.0, 3.0, f32::INFINITY, 5.0, 6.0];

@@ -30,7 +30,8 @@ impl Dataset {
     /// A dataset from a table in memory, with bins of its own.
     ///
     /// With `query_ranks`, the ranks of all values within their queries are additional features, after
-    /// the others; see [`query_ranks`](crate::model::query_ranks). Models trained on it record this, and
+    /// the others; see [`query_ranks`](crate::model::query_ranks). Those of categorical features are
+    /// missing. Models trained on it record this, and
     /// datasets made [`like`](Self::like) it have ranks, too.
     pub fn new(
         table: &dyn CellSource,
@@ -65,7 +66,8 @@ impl Dataset {
         }
         check_rows(table, &rows)?;
         if bins.query_ranks() {
-            let table = TableWithRanks::new(table, &rows.grouping, interrupt)?;
+            let categorical = bins.categorical();
+            let table = TableWithRanks::new(table, &rows.grouping, &categorical, interrupt)?;
             return Self::of_table(&table, rows, bins, base, interrupt);
         }
         Self::of_table(table, rows, bins, base, interrupt)
@@ -172,6 +174,14 @@ impl BinSource<'_> {
         match self {
             Self::Choose(options) => options.query_ranks,
             Self::Like(binning) => binning.query_ranks(),
+        }
+    }
+
+    /// The categorical features.
+    fn categorical(&self) -> Vec<usize> {
+        match self {
+            Self::Choose(options) => options.categorical.iter().map(|&at| at as usize).collect(),
+            Self::Like(binning) => binning.categorical().to_vec(),
         }
     }
 

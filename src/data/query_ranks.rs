@@ -1,7 +1,8 @@
 //! A feature table extended by the ranks of its values within queries.
 //!
 //! The ranks (see [`query_ranks`]) are additional features, after all others. They are computed once,
-//! query by query, and kept until the rows are binned: four bytes a cell.
+//! query by query, and kept until the rows are binned: four bytes a cell. Categories have no order, so
+//! the ranks of categorical features are missing values.
 
 use super::content_order::slices_by_query;
 use crate::binning::{CellSource, row_hashes};
@@ -21,10 +22,11 @@ pub(super) struct TableWithRanks<'a> {
 }
 
 impl<'a> TableWithRanks<'a> {
-    /// Ranks the values of a table whose rows the grouping covers.
+    /// Ranks the values of a table whose rows the grouping covers, but for the categorical features.
     pub(super) fn new(
         table: &'a dyn CellSource,
         grouping: &Grouping,
+        categorical: &[usize],
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let width = table.num_features();
@@ -37,6 +39,12 @@ impl<'a> TableWithRanks<'a> {
             tile.resize(ranks.len(), 0.0);
             table.read_features(rows, 0..width, tile)?;
             query_ranks(tile, width, ranks);
+            for row in ranks.chunks_exact_mut(width.max(1)) {
+                // A feature that there is not is an error where bins are chosen.
+                for &feature in categorical.iter().filter(|&&feature| feature < width) {
+                    row[feature] = f32::NAN;
+                }
+            }
             Ok(())
         };
         // Reading all rows in order finds the first fault and its place.

@@ -251,3 +251,30 @@ def test_what_cannot_be_ranked_is_refused(
     names = ["a", "b", "c", "rank(a)"]
     with pytest.raises(rr.DataError, match="rank"):
         rr.Dataset(docs.X, docs.y, qid=docs.qid, query_ranks=True, feature_names=names)
+
+
+def test_categories_have_no_ranks(recwarn: pytest.WarningsRecorder) -> None:
+    docs = rr.datasets.make_web(60, 12, seed=3)
+    brand = (np.arange(len(docs.y)) * 7 + docs.y.astype(int) * 2) % 9
+    renamed = np.random.default_rng(0).permutation(9)
+    assert not np.array_equal(renamed, np.arange(9))
+    scores = []
+    for codes in (brand, renamed[brand]):
+        X = np.column_stack([docs.X[:, 5:8], codes])
+        how: dict[str, Any] = {"categorical": ["brand"], "feature_names": ["a", "b", "c", "brand"]}
+        data = rr.Dataset(X, docs.y, qid=docs.qid, query_ranks=True, **how)
+        assert data.feature_names[-1] == "rank(brand)"
+        assert data.unused_features == [7]
+        like = rr.Dataset(X, docs.y, qid=docs.qid, like=data)
+        assert like.fingerprint == data.fingerprint
+        booster = rr.train(data, num_trees=10, noise_scale=0.0, min_leaf_docs=5)
+        importance = booster.feature_importance("count")
+        assert importance[3] > 0
+        assert importance[7] == 0
+        scores.append(booster.predict(X, qid=docs.qid))
+        assert np.array_equal(booster.predict(data), scores[-1])
+        based = rr.Dataset(X, docs.y, qid=docs.qid, query_ranks=True, base=booster, **how)
+        more = rr.train(based, num_trees=2, noise_scale=0.0, min_leaf_docs=5)
+        assert more.num_trees >= 2
+    assert np.array_equal(scores[0], scores[1])
+    assert not [one for one in recwarn if "not used" in str(one.message)]

@@ -213,7 +213,11 @@ class Dataset:
         self._core, self._names, self._query_ids, self._base = core, names or None, query_ids, base
         building.check_base_names(base, building.raw_names(self))
         if warns and like is None:
-            _warn_of_constant(self.feature_names, self.unused_features)
+            # Categories have no ranks, which is no fault of the data.
+            half = core.num_features // 2 if self.query_ranks else core.num_features
+            no_ranks = {half + feature for feature in self.categorical}
+            constant = [one for one in self.unused_features if one not in no_ranks]
+            _warn_of_constant(self.feature_names, constant)
         return self
 
     @classmethod
