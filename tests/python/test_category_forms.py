@@ -195,6 +195,21 @@ def test_parquet_holds_numbers_and_texts_to_declare(tmp_path: Path) -> None:
         rr.Dataset.from_parquet(path, categorical=["sight"])
 
 
+def test_columns_of_parquet_are_ignored(tmp_path: Path) -> None:
+    path = _parquet(tmp_path / "t.parquet", ARROW)
+    read = rr.Dataset.from_parquet(path, ignore=["site"])
+    assert read.feature_names == ["price", "fresh"]
+    assert (
+        read.fingerprint == rr.Dataset.from_parquet(path, features=["price", "fresh"]).fingerprint
+    )
+    with pytest.raises(rr.RustrankError, match="sight"):
+        rr.Dataset.from_parquet(path, ignore=["sight"])
+    with pytest.raises(rr.ParamError, match="ignore: got 'site', expected a list"):
+        rr.Dataset.from_parquet(path, ignore="site")
+    with pytest.raises(rr.ParamError, match="features and ignore: expected one of them"):
+        rr.Dataset.from_parquet(path, features=["price"], ignore=["site"])
+
+
 def test_batches_are_read_once_more_only_for_texts(booster: rr.Booster) -> None:
     passes = 0
 

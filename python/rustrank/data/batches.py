@@ -139,7 +139,14 @@ class Columns:
 class ParquetFiles:
     """Parquet files, read as batches; ``roles`` maps label, qid and so on to their columns."""
 
-    def __init__(self, path: Any, roles: Mapping[str, Any], features: Any, batch_rows: Any) -> None:
+    def __init__(
+        self,
+        path: Any,
+        roles: Mapping[str, Any],
+        features: Any,
+        batch_rows: Any,
+        ignore: Any = None,
+    ) -> None:
         self.paths = paths_of(path)
         self._batch_rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
         self._roles = {role: name for role, name in roles.items() if name is not None}
@@ -150,9 +157,14 @@ class ParquetFiles:
             if name in uses:
                 raise ParamError(f"column {shown(name)} is both {uses[name]} and {role}", code=role)
             uses[name] = role
+        ignored = [] if ignore is None else as_list("ignore", ignore, "a list of names of columns")
+        if features is not None and ignored:
+            raise ParamError("features and ignore: expected one of them", code="ignore")
         if features is None:
             with opened(self.paths[0]) as file:
-                features = [name for name in file.schema_arrow.names if name not in uses]
+                names = file.schema_arrow.names
+                require_columns(ignored, names, self.paths[0])
+                features = [name for name in names if name not in uses and name not in ignored]
         self.features = as_list("features", features, "a list of names of columns")
         for name in self.features:
             if not isinstance(name, str):

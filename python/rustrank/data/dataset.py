@@ -366,6 +366,7 @@ class Dataset:
         label: str = "label",
         qid: str = "qid",
         features: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
         row_weight: str | None = None,
         base_score: str | None = None,
         batch_rows: int = 65_536,
@@ -381,6 +382,8 @@ class Dataset:
             The columns of labels and query ids.
         features : sequence of str, optional
             The columns of features; by default all columns without another role.
+        ignore : sequence of str, optional
+            Columns that are no features, in place of ``features``.
         row_weight, base_score : str, optional
             The columns of row weights and base scores.
         batch_rows : int, default 65536
@@ -389,7 +392,7 @@ class Dataset:
             As for `from_batches`.
         """
         roles = {"label": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
-        files = ParquetFiles(path, roles, features, batch_rows)
+        files = ParquetFiles(path, roles, features, batch_rows, ignore)
         return cls.from_batches(files, **options)
 
     @property
