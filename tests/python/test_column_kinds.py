@@ -102,6 +102,19 @@ def test_arrays_and_labels_say_what_they_hold(unit: str) -> None:
             rr.Dataset(X, texts, qid=QID)
 
 
+def test_an_infinite_value_is_named_by_its_column() -> None:
+    frame = pd.DataFrame({"x": NUMBERS, "price": NUMBERS})
+    booster = rr.train(rr.Dataset(frame, Y, qid=QID), num_trees=2, min_leaf_docs=2)
+    bad = frame.assign(price=np.where(np.arange(ROWS) == 5, np.inf, NUMBERS))
+    for made in (bad, pl.from_pandas(bad), pa.Table.from_pandas(bad)):
+        for use in (lambda one: rr.Dataset(one, Y, qid=QID), booster.predict):
+            with pytest.raises(rr.DataError, match=r"infinite \(row 5, column 'price'\)") as caught:
+                use(made)
+            assert (caught.value.row, caught.value.feature) == (5, "price")
+    with pytest.raises(rr.DataError, match=r"infinite \(row 5, feature 1\)"):
+        rr.Dataset(bad.to_numpy(), Y, qid=QID)
+
+
 def test_the_hint_for_dates_works() -> None:
     frame = _dated()[["x", "listed"]]
     made = frame.assign(listed=(frame.listed - frame.listed.min()).dt.days)

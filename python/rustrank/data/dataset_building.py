@@ -19,6 +19,7 @@ from rustrank.inputs.tables import (
     check_different,
     check_same_names,
     columns_of,
+    feature_names_in_errors,
     in_one_piece,
     named_columns,
 )
@@ -307,7 +308,7 @@ def binned_dataset(
     table: Table, rows: Rows, bins: _rustrank.Binning | BinOptions, reading: ReadOptions
 ) -> _rustrank.Dataset:
     """Bin a table, with bins that are given or chosen from its rows; errors name the ids of queries."""
-    with query_ids_in_errors(rows.query_ids):
+    with query_ids_in_errors(rows.query_ids), feature_names_in_errors(table):
         return _binned(table, rows, bins, reading)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -75,6 +76,21 @@ class Table(ABC):
         labels = self.labels or []
         columns = [self.column(at) for at in features]
         return Frame(columns, [labels[at] for at in features], self.num_rows)
+
+
+@contextmanager
+def feature_names_in_errors(table: Table) -> Iterator[None]:
+    """Let errors of the compiled half about an infinite value, which it numbers, name the column."""
+    try:
+        yield
+    except DataError as error:
+        names, number = table.names, error.feature or ""
+        is_numbered = error.code == "feature.infinite" and number.isdecimal()
+        if names is not None and is_numbered and int(number) < len(names):
+            name = names[int(number)]
+            message = str(error).replace(f"feature {number}", f"column {shown(name)}", 1)
+            error.args, error.feature = (message,), name
+        raise
 
 
 def as_block(table: Table) -> Block:

@@ -20,7 +20,14 @@ from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import real, text, whole
-from rustrank.inputs.tables import Table, as_block, as_table, columns_of, named_columns
+from rustrank.inputs.tables import (
+    Table,
+    as_block,
+    as_table,
+    columns_of,
+    feature_names_in_errors,
+    named_columns,
+)
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge_docs, warn_of_nothing
 from rustrank.metrics.segments import as_segments
@@ -566,7 +573,9 @@ def _by_blocks(
     core: _rustrank.Booster, X: Any, compute: Callable[[Any], NDArray[np.float64]], *of_row: int
 ) -> NDArray[np.float64]:
     """Return what is computed of raw features, block by block; a row's result has shape ``of_row``."""
-    parts = [compute(block) for block in _table(core, X).blocks()]
+    table = _table(core, X)
+    with feature_names_in_errors(table):
+        parts = [compute(block) for block in table.blocks()]
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty((0, *of_row))
