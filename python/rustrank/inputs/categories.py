@@ -148,10 +148,13 @@ def _encoded(
 
 def _typed(table: Table) -> set[int]:
     """Return the features whose columns have a categorical type."""
-    columns = table.columns if isinstance(table, Frame) else ()
-    kinds = (one.type if library(one) == "pyarrow" else one.dtype for one in columns)
+    kinds = table.types if isinstance(table, Frame) else ()
     of_categories = ("category", "Categorical", "Enum", "dictionary")
-    return {at for at, kind in enumerate(kinds) if str(kind).startswith(of_categories)}
+    return {
+        at
+        for at, kind in enumerate(kinds)
+        if not isinstance(kind, np.dtype) and str(kind).startswith(of_categories)
+    }
 
 
 def texts_numbered(table: Table) -> tuple[Table, dict[int, list[str]]]:
@@ -252,10 +255,12 @@ def _checked(values: NDArray[Any], what: str, missing: float | None) -> NDArray[
 
 def _replaced(table: Table, columns: dict[int, NDArray[Any]]) -> Table:
     """Return the table with some columns replaced."""
+    if not columns:
+        return table
     if isinstance(table, Frame):
         own = [columns.get(at, column) for at, column in enumerate(table.columns)]
-        return Frame(own, table.labels or [], table.num_rows) if columns else table
-    if isinstance(table, Array) and table.values.dtype.kind == "O" and columns:
+        return Frame(own, table.labels or [], table.num_rows)
+    if isinstance(table, Array) and table.values.dtype.kind == "O":
         own = [columns.get(at, table.values[:, at]) for at in range(table.num_features)]
         floats = [as_floats(column, f"feature {at}") for at, column in enumerate(own)]
         return Array(

@@ -2,14 +2,14 @@
 
 A *block* is what the extension reads: a two-dimensional ``float32`` or ``float64`` array in C or Fortran
 order, or a list of such columns. An array that is a block is used without a copy. Other tables are
-converted some rows at a time, so that there is never a second copy of the whole table.
+converted some rows at a time, so that there is never a second copy of a whole table that is large.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,10 +27,10 @@ from rustrank.errors import (
 )
 from rustrank.inputs.column_kinds import kind_of, refuse_columns
 from rustrank.inputs.scalars import as_list, whole
-from rustrank.inputs.vectors import Column, as_floats, as_vector, library, to_numpy
+from rustrank.inputs.vectors import NARROW, Column, as_floats, as_vector, library, to_numpy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 Block: TypeAlias = (
     NDArray[np.float32] | NDArray[np.float64] | list[NDArray[np.float32] | NDArray[np.float64]]
@@ -38,6 +38,13 @@ Block: TypeAlias = (
 
 #: Cells converted at a time: 16 MiB of doubles.
 _CELLS = 1 << 21
+#: The types of frames of pandas that may be one array without a copy.
+_FLOATS = ({np.dtype(np.float32)}, {np.dtype(np.float64)})
+#: The types of polars that are numbers of numpy.
+_NUMBERS_OF_POLARS = {
+    *("Float32", "Float64", "Int8", "Int16", "Int32", "Int64"),
+    *("UInt8", "UInt16", "UInt32", "UInt64"),
+}
 
 
 class Table(ABC):
@@ -60,7 +67,7 @@ class Table(ABC):
             yield self.block(slice(start, min(start + step, self.num_rows)))
 
     def whole(self) -> Block | None:
-        """Return all rows as one block if that needs no copy, else None."""
+        """Return all rows as one block if that needs no copy or a small one, else None."""
         return None
 
     @abstractmethod
@@ -197,6 +204,80 @@ class Frame(Table):
         """Return a column as it is."""
         return self.columns[feature]
 
+    @property
+    def types(self) -> list[Any]:
+        """The type of each column."""
+        return [one.type if library(one) == "pyarrow" else one.dtype for one in self.columns]
+
+
+class _DataFrame(Frame):
+    """A DataFrame of pandas or polars: converted at once if it is small and has numbers alone.
+
+    To convert the columns of a few documents one by one takes longer than to score the documents.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        columns = _ColumnsOf(frame) if library(frame) == "pandas" else frame.get_columns()
+        super().__init__(columns, frame.columns, frame.shape[0])
+        self.frame = frame
+
+    @property
+    def types(self) -> list[Any]:
+        """The type of each column."""
+        return list(self.frame.dtypes)
+
+    def whole(self) -> Block | None:
+        """Return all rows as one block, or None if they are many or some columns are no numbers."""
+        if not 0 < self.num_rows * self.num_features <= _CELLS:
+            return None
+        is_pandas = library(self.frame) == "pandas"
+        values = (_numbers_of_pandas if is_pandas else _numbers_of_polars)(self.frame)
+        return None if values is None else as_block(Array(values))
+
+    def take(self, features: list[int]) -> Table:
+        """Return the table of some features, in this order."""
+        is_pandas = library(self.frame) == "pandas"
+        return as_table(self.frame.iloc[:, features] if is_pandas else self.frame[:, features])
+
+
+class _ColumnsOf(Sequence[Any]):
+    """The columns of a DataFrame of pandas, each made when it is needed."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+
+    def __len__(self) -> int:
+        return int(self.frame.shape[1])
+
+    def __getitem__(self, at: Any) -> Any:
+        if at >= len(self):
+            raise IndexError(at)
+        return self.frame.iloc[:, at]
+
+
+def _numbers_of_pandas(frame: Any) -> NDArray[Any] | None:
+    """Return the cells of a frame as floats that hold what those of its columns do, or None."""
+    kinds = set(frame.dtypes)
+    if not all(isinstance(kind, np.dtype) and kind.kind in "fbiu" for kind in kinds):
+        return None
+    is_narrow = all(kind.type in NARROW for kind in kinds)
+    values: NDArray[Any] = frame.to_numpy(np.float32 if is_narrow else np.float64)
+    return values
+
+
+def _numbers_of_polars(frame: Any) -> NDArray[Any] | None:
+    """Return the cells of a frame as numbers that hold what those of its columns do, or None."""
+    kinds = set(frame.dtypes)
+    names = {str(kind) for kind in kinds}
+    if not names <= _NUMBERS_OF_POLARS:
+        return None
+    if len(kinds) > 1:
+        import polars as pl
+
+        frame = frame.cast(pl.Float64)
+    values: NDArray[Any] = frame.to_numpy()
+    return values
+
 
 def _floats_of(column: Any, rows: slice, what: str) -> Column:
     """Return some rows of a column, without a copy if they are floats."""
@@ -310,14 +391,11 @@ def _from_frame(X: Any) -> Table:
         raise TypeError(f"X is a {kind}, expected a DataFrame; collect() it first")
     if not hasattr(X, "columns"):
         raise TypeError(f"X is a {kind}: one column, expected a table; to_frame() makes it one")
-    if library(X) == "polars":
-        return Frame(X.get_columns(), X.columns, X.height)
-    kinds = {str(dtype) for dtype in X.dtypes}
-    if kinds in ({"float32"}, {"float64"}):
+    if library(X) == "pandas" and set(X.dtypes) in _FLOATS:
         values = X.to_numpy()
         if values.flags.c_contiguous or values.flags.f_contiguous:
             return Array(values, X.columns)
-    return Frame([X.iloc[:, at] for at in range(X.shape[1])], X.columns, X.shape[0])
+    return _DataFrame(X)
 
 
 def _from_mapping(X: Mapping[Any, Any]) -> Table:
