@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.combining.side_by_side import SideBySide, cells_of, required_booster
-from rustrank.errors import ParamError, UnknownNameError, shown, wrong_value
+from rustrank.errors import ParamError, UnknownNameError, shown, unfitted, wrong_value
 from rustrank.formatting import count, percent
 from rustrank.inputs.scalars import as_list, real, text, whole
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
@@ -21,13 +21,13 @@ from rustrank.plotting import style
 from rustrank.plotting.tree_axes import draw_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rustrank.model.booster import Booster
-
     Floats = NDArray[np.float64]
+    #: Values after each round, by set and metric.
+    History = Mapping[str, Mapping[str, Any]]
 
 __all__ = [
     "plot_cuts",
@@ -57,7 +57,8 @@ def plot_metric(ranker: Any, metric: str | None = None, *, ax: Any = None) -> An
     Parameters
     ----------
     ranker : Booster or fitted estimator
-        One that comes from training with validation sets: a model file has no history.
+        One that comes from training with validation sets: a model file has no history. Rounds after the
+        best one are drawn, too. Rankers and boosters of `rustrank.compat` are taken as well.
     metric : str, optional
         The metric; by default the first that was evaluated.
     ax : matplotlib axes, optional
@@ -67,38 +68,66 @@ def plot_metric(ranker: Any, metric: str | None = None, *, ax: Any = None) -> An
     -------
     matplotlib axes
     """
-    booster = required_booster(ranker)
-    curves = _curves(booster, metric)
-    name = metric or next(iter(next(iter(booster.history.values()))))
+    history, best = _history(ranker)
+    curves = _curves(history, metric)
+    name = metric or next(iter(next(iter(history.values()))))
     axes = style.new_axes() if ax is None else ax
     for look, (of_set, values) in zip(style.looks(len(curves)), curves.items(), strict=True):
         rounds = np.arange(1, len(values) + 1)
         axes.plot(rounds, values, **look.line, linewidth=1.5, label=style.plain(of_set))
-        best = booster.best_round
         if best is not None and 1 <= best <= len(values):
             axes.plot([best], [values[best - 1]], look.marker, color=look.color, markersize=6)
-    if booster.best_round is not None:
-        label = f"best round: {booster.best_round:,}"
-        axes.axvline(
-            booster.best_round, color=style.NEUTRAL, linewidth=1, linestyle=":", label=label
-        )
+    if best is not None:
+        label = f"best round: {best:,}"
+        axes.axvline(best, color=style.NEUTRAL, linewidth=1, linestyle=":", label=label)
     return style.finish(axes, "round", name, legend=3)
 
 
-def _curves(booster: Booster, metric: str | None) -> dict[str, Floats]:
+def _history(ranker: Any) -> tuple[History, int | None]:
+    """Return the metrics on each validation set after each round, and the number of the best round."""
+    if type(ranker).__module__.startswith("rustrank.compat."):
+        return _compat_history(ranker)
+    booster = required_booster(ranker)
+    return booster.history or booster.all_rounds.history, booster.best_round
+
+
+def _compat_history(ranker: Any) -> tuple[History, int | None]:
+    """Return the history of a ranker or a booster with the names of LightGBM or XGBoost."""
+    if hasattr(ranker, "native"):
+        return _history(ranker.native)
+    if not ranker.__sklearn_is_fitted__():
+        raise unfitted(type(ranker).__name__)
+    # The rankers' own record: after early stopping their boosters have no history.
+    is_xgboost = callable(getattr(type(ranker), "evals_result", None))
+    record = ranker.evals_result() if is_xgboost else ranker.evals_result_
+    return record, _best_of_compat(ranker, is_xgboost=is_xgboost)
+
+
+def _best_of_compat(ranker: Any, *, is_xgboost: bool) -> int | None:
+    if not is_xgboost:
+        return ranker.best_iteration_ or None
+    try:
+        return int(ranker.best_iteration) + 1  # XGBoost counts from 0.
+    except AttributeError:  # There was no early stopping.
+        return None
+
+
+def _curves(history: History, metric: str | None) -> dict[str, Floats]:
     """Return the values of a metric after each round, by the names of sets."""
-    if not booster.history:
+    if not history:
         message = (
             "ranker has no learning curves: they come from training with validation sets "
             "(valid=...), and model files do not keep them"
         )
         raise ParamError(message, code="history")
-    known = list(dict.fromkeys(name for values in booster.history.values() for name in values))
+    known = list(dict.fromkeys(name for values in history.values() for name in values))
     chosen = known[0] if metric is None else text("metric", metric)
     if chosen not in known:
         message = f"there is no {shown(chosen)} in the history: expected {', '.join(known)}"
         raise UnknownNameError(message, code="metric.absent")
-    return {name: values[chosen] for name, values in booster.history.items() if chosen in values}
+    return {
+        name: np.asarray(values[chosen]) for name, values in history.items() if chosen in values
+    }
 
 
 def plot_importance(

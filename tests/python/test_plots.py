@@ -12,6 +12,7 @@ import pytest
 
 import rustrank as rr
 from rustrank import plots
+from rustrank.compat import lightgbm, xgboost
 from rustrank.plotting import style
 
 if TYPE_CHECKING:
@@ -268,6 +269,40 @@ def test_an_estimator_is_drawn_like_its_booster() -> None:
     assert rr.plot_importance(ranker).patches
     with pytest.raises(rr.ParamError, match="expected a Booster or a fitted estimator"):
         rr.plot_tree(3)
+
+
+def test_learning_curves_have_the_rounds_after_the_best_one() -> None:
+    data = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid)
+    rule = rr.EarlyStopping(3, valid="valid")
+    options: dict[str, Any] = {"learning_rate": 2.0, "num_trees": 200, "early_stopping": rule}
+    booster = rr.train(data, valid=data, **options)
+    for one in (booster, booster.all_rounds):
+        axes = rr.plot_metric(one)
+        assert len(axes.lines[0].get_xdata()) == booster.all_rounds.num_rounds
+        assert f"best round: {booster.best_round}" in axes.get_legend_handles_labels()[1]
+
+
+def test_learning_curves_of_rankers_with_the_names_of_others() -> None:
+    sizes = np.unique(DATA.qid, return_counts=True)[1]
+    sets: dict[str, Any] = {"eval_set": [(DATA.X, DATA.y)]}
+    of_lightgbm = lightgbm.LGBMRanker(n_estimators=4, verbose=-1)
+    with pytest.raises(rr.RustrankError, match="not fitted"):
+        rr.plot_metric(of_lightgbm)
+    with pytest.raises(rr.ParamError, match="ranker has no learning curves"):
+        rr.plot_metric(of_lightgbm.fit(DATA.X, DATA.y, group=sizes))
+    of_lightgbm.fit(DATA.X, DATA.y, group=sizes, eval_group=[sizes], **sets)
+    line = rr.plot_metric(of_lightgbm, "ndcg@3").lines[0]
+    name = next(iter(of_lightgbm.evals_result_))
+    assert line.get_ydata().tolist() == of_lightgbm.evals_result_[name]["ndcg@3"]
+    of_xgboost = xgboost.XGBRanker(n_estimators=4, early_stopping_rounds=2)
+    of_xgboost.fit(DATA.X, DATA.y, qid=DATA.qid, eval_qid=[DATA.qid], **sets)
+    axes = rr.plot_metric(of_xgboost)
+    assert len(axes.lines[0].get_xdata()) == 4
+    best = of_xgboost.best_iteration + 1
+    assert f"best round: {best}" in axes.get_legend_handles_labels()[1]
+    loaded = lightgbm.Booster(model_str=of_lightgbm.booster_.model_to_string())
+    with pytest.raises(rr.ParamError, match="model files do not keep them"):
+        rr.plot_metric(loaded)
 
 
 def test_what_is_given_is_drawn_into(booster: rr.Booster) -> None:
