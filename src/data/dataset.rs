@@ -151,6 +151,15 @@ impl Dataset {
         self.binning.num_features()
     }
 
+    /// Whether a document has no value in a feature that has bins.
+    pub fn has_missing(&self, feature: usize) -> bool {
+        let location = self.binning().layout().locations().get(feature).copied().flatten();
+        location.is_some_and(|location| {
+            let mut column = self.matrix().column(location.column as usize).iter();
+            column.any(|&byte| u16::from(location.code(byte)) + 1 == location.codes)
+        })
+    }
+
     /// Whether the second half of the features are the ranks of the first half within queries.
     pub fn query_ranks(&self) -> bool {
         self.binning.query_ranks()

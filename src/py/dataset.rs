@@ -358,6 +358,11 @@ impl PyDataset {
         Some(NewArray(self.by_query(weight.iter().copied())))
     }
 
+    /// Whether a document has no value in a feature that has bins.
+    fn has_missing(&self, feature: usize) -> bool {
+        self.inner.has_missing(feature)
+    }
+
     /// A hash of everything that training uses; equal for any order of the rows.
     fn fingerprint(&self) -> u64 {
         self.inner.fingerprint()

@@ -26,6 +26,12 @@ def _categories(step: int = 1) -> np.ndarray:
     return X
 
 
+def _missing_categories() -> np.ndarray:
+    X = _categories()
+    X[X[:, 0] == 1, 0] = np.nan
+    return X
+
+
 def _dataset(X: Any = DATA.X, **options: Any) -> rr.Dataset:
     return rr.Dataset(X, DATA.y, qid=DATA.qid, **options)
 
@@ -49,6 +55,7 @@ def _trainings() -> dict[str, tuple[rr.Dataset, dict[str, Any]]]:
         "a function": (numbers, {"objective": lambda s, y, _: (s - y, np.ones(len(s)))}),
         "categories": (_dataset(_categories(), categorical=[0]), {}),
         "large categories": (_dataset(_categories(1_000_003), categorical=[0]), {}),
+        "missing categories": (_dataset(_missing_categories(), categorical=[0]), {}),
         "texts": (_dataset({"t": [f"t{at}" for at in _categories()[:, 0]]}, categorical=["t"]), {}),
         "ranks": (_dataset(query_ranks=True), {}),
         "mcrank": (numbers, {"objective": "mcrank"}),
@@ -94,6 +101,11 @@ def _can_hold(library: str, booster: rr.Booster) -> bool:
     [
         ("categories", "xgboost", r"cannot hold splits on categories \(f0\); lightgbm holds them"),
         ("large categories", "lightgbm", r"cannot hold categories above a million \(f0\)"),
+        (
+            "missing categories",
+            "lightgbm",
+            r"splits that send missing values with some categories \(f0\); make missing values a category",
+        ),
         ("ranks", "onnx", "ONNX cannot hold ranks within queries; make the data set without"),
         ("mcrank", "ranklib", "RankLib's XML cannot hold the classes of objective='mcrank'"),
         ("a net as base", "lightgbm", "the base is part of the model, and .*cannot hold a net"),
@@ -103,6 +115,14 @@ def test_the_reason_and_the_way_out_are_named(name: str, library: str, said: str
     dataset, options = TRAININGS_HERE[name]
     with pytest.raises(rr.ParamError, match=said):
         rr.train(dataset, **options, exportable=library)
+
+
+def test_the_error_of_export_says_what_keeps_the_model(tmp_path: Path) -> None:
+    booster = rr.train(TRAININGS_HERE["missing categories"][0], **FEW)
+    with pytest.raises(rr.ParamError, match="missing values with some categories; `save` keeps"):
+        booster.export("lightgbm")
+    booster.save(tmp_path / "m.rrk")
+    assert rr.Booster.load(tmp_path / "m.rrk") == booster
 
 
 def test_formats_are_those_of_export(tmp_path: Path) -> None:

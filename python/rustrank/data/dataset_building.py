@@ -10,7 +10,7 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
-from rustrank.inputs.categories import Categories, numbered, numbers_of
+from rustrank.inputs.categories import Categories, numbered_for, numbers_of
 from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.queries import as_queries, as_query_weight, query_ids_in_errors
 from rustrank.inputs.scalars import flag, real, text, threads, whole
@@ -240,7 +240,7 @@ def base_of_batches(given: Any, like: Any, binning: _rustrank.Binning) -> Booste
 
 def scores_of(base: Booster, table: Table, reading: ReadOptions) -> list[NDArray[np.float64]]:
     """Return the scores of the blocks of a table, whose categories the model numbers in its own way."""
-    own = numbered(table, Categories([], base._core.category_names()))
+    own = numbered_for(base._core, table)
     return [base._core.score(block, reading) for block in own.blocks()]
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rustrank import _rustrank
     from rustrank.inputs.tables import Table
 
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
@@ -122,6 +123,17 @@ def numbered(
     return _encoded(table, _columns(table, features), known, checks=checks, missing=missing)
 
 
+def numbered_for(core: _rustrank.Booster, table: Table) -> Table:
+    """Encode a table with the categories of a model.
+
+    An array of numbers for a model of LightGBM has the numbers of categories, as it has there.
+    """
+    has_numbers = isinstance(table, Array) and table.values.dtype.kind in "fiub"
+    if has_numbers and core.attributes().get("source") == "LightGBM":
+        return table
+    return numbered(table, Categories([], core.category_names()))
+
+
 def _encoded(
     table: Table,
     columns: dict[int, NDArray[Any]],
@@ -131,10 +143,14 @@ def _encoded(
     missing: float | None,
 ) -> Table:
     """Return a table with the numbers of categories in place of some columns."""
+    typed = _typed(table)
     for feature, values in columns.items():
         what, names = _called(table, feature), known.names.get(feature)
         if values.dtype.kind == "O" and names is not None:
             columns[feature] = _codes(values, names)
+            continue
+        if feature in typed and (numbers := _as_numbers(names)) is not None:
+            columns[feature] = _codes(as_floats(values, what), numbers)
             continue
         if values.dtype.kind == "O" and any(value is not None for value in values):
             raise TypeError(f"{what}: got texts, expected numbers, as in the training set")
@@ -232,10 +248,20 @@ def _plain(values: NDArray[Any], what: str) -> NDArray[Any]:
     return np.array([np.nan if value is None else value for value in given], np.float64)
 
 
-def _codes(values: NDArray[Any], names: list[str]) -> NDArray[np.float64]:
+def _codes(values: NDArray[Any], names: Sequence[str] | Sequence[float]) -> NDArray[np.float64]:
     places: dict[Any, float] = {None: np.nan} | {name: at for at, name in enumerate(names)}
-    found = (places.get(value, len(names)) for value in values.tolist())
+    found = (
+        np.nan if value != value else places.get(value, len(names)) for value in values.tolist()
+    )
     return np.fromiter(found, np.float64, len(values))
+
+
+def _as_numbers(names: list[str] | None) -> list[float] | None:
+    """Return categories that all are numbers, as in LightGBM's models of such columns; else None."""
+    try:
+        return None if names is None else [float(name) for name in names]
+    except ValueError:
+        return None
 
 
 def _checked(values: NDArray[Any], what: str, missing: float | None) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.data.dataset_building import ReadOptions, raw_names
 from rustrank.errors import DataError, wrong_value
 from rustrank.formatting import count, html_facts, number
-from rustrank.inputs.categories import Categories, numbered
+from rustrank.inputs.categories import numbered_for
 from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
@@ -603,7 +603,7 @@ def _row(doc: Any, name: str) -> NDArray[Any]:
 def _table(core: _rustrank.Booster, X: Any) -> Table:
     expected = core.num_raw_features, core.feature_names
     table = columns_of(as_table(_as_rows(X)), expected, "X", "the model")
-    return numbered(table, Categories([], core.category_names()))
+    return numbered_for(core, table)
 
 
 def _as_rows(X: Any) -> Any:

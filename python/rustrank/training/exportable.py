@@ -74,6 +74,12 @@ def _of_data(dataset: Any, library: str) -> str | None:
     large = [names[at] for at in features if _largest(dataset, at) > _LARGEST_CATEGORY]
     if large:
         return f"categories above a million ({some(large)}); number them from 0"
+    missing = [names[at] for at in features if dataset._core.has_missing(at)]
+    if missing:
+        return (
+            f"splits that send missing values with some categories ({some(missing)}); "
+            "make missing values a category of their own"
+        )
     return None
 
 

@@ -10,7 +10,10 @@
 //! last bits may differ. Our cells are the nearest singles, so a threshold becomes the largest
 //! double whose nearest single is at most it: any double goes the same way, but for values up to
 //! 1e-35, which are zeros there. Parts that are no trees are refused.
+//!
+//! Names of categories are the last line, `pandas_categorical`: both ways.
 
+mod pandas;
 mod read;
 mod write;
 

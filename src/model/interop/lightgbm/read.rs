@@ -7,7 +7,7 @@ use super::super::super::{Component, Model, Part};
 use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ForeignNode, ForeignSets, arrange};
 use super::super::one_score;
-use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
+use super::{CATEGORICAL, DEFAULT_LEFT, Missing, pandas};
 use crate::error::{Error, Result, foreign};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -56,6 +56,7 @@ pub fn read(text: &str) -> Result<Model> {
         model.set_attribute("objective", objective);
     }
     model.set_attribute("source", "LightGBM");
+    pandas::read(&mut model, text)?;
     model.add(reading.finish(averages)?)?;
     Ok(model)
 }

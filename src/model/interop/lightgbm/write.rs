@@ -5,7 +5,7 @@ use super::super::super::parts::{CellType, Forest, Term, at_most};
 use super::super::super::tree::{Child, Split, Tree};
 use super::super::super::write::put;
 use super::super::GAIN_OF_REDUCTION;
-use super::{CATEGORICAL, DEFAULT_LEFT, Missing};
+use super::{CATEGORICAL, DEFAULT_LEFT, Missing, pandas};
 use crate::error::{Error, Result};
 
 /// The model as LightGBM's text.
@@ -41,12 +41,13 @@ pub fn write(model: &Model) -> Result<String> {
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\n\
          max_feature_idx={}\nobjective=lambdarank\nfeature_names={}\nfeature_infos={}\n\
          tree_sizes={}\n\n{}end of trees\n\nfeature_importances:\n\nparameters:\n\
-         end of parameters\n\npandas_categorical:null\n",
+         end of parameters\n\npandas_categorical:{}\n",
         features - 1,
         names,
-        join(vec!["[-1e308:1e308]"; features]),
+        pandas::infos(model),
         join(trees.iter().map(String::len)),
         trees.concat(),
+        pandas::json(model),
     ))
 }
 
@@ -89,7 +90,8 @@ impl<'a> Written<'a> {
             return Ok(default | Missing::NaN.bits());
         }
         if split.missing_left || !(0.0..1.0).contains(&split.threshold) {
-            return Err(cannot("a split on categories that sends others or missing values left"));
+            let what = "a split on categories that sends missing values with some categories";
+            return Err(cannot(&format!("{what}; `save` keeps the model, in our own format")));
         }
         if set.categories.last().is_some_and(|&last| last > LARGEST_CATEGORY) {
             return Err(cannot("categories above a million"));
