@@ -305,6 +305,44 @@ def test_scikit_learn_takes_the_ranker(lgb: Any) -> None:
     assert (pickle.loads(pickle.dumps(gbm)).predict(V) == gbm.predict(V)).all()  # noqa: S301
 
 
+def _no_metric(_labels: Any, _scores: Any) -> tuple[str, float, bool]:
+    return "mine", 1.0, True
+
+
+@pytest.mark.parametrize(
+    ("eval_metric", "metric", "expected"),
+    [
+        (None, None, ["ndcg"]),
+        (["map"], None, ["map", "ndcg"]),
+        (["ndcg", "map"], None, ["ndcg", "map"]),
+        (["map", "ndcg"], "map", ["ndcg", "map"]),
+        ("ndcg", ["map", "ndcg"], ["map", "ndcg"]),
+        ([_no_metric, "map"], "", ["map", "mine"]),
+        ([_no_metric], "", ["ndcg", "mine"]),
+        ([_no_metric], "None", ["mine"]),
+    ],
+)
+def test_metrics_come_in_the_order_of_lightgbm(
+    lgb: Any, eval_metric: Any, metric: Any, expected: list[str]
+) -> None:
+    more = {} if metric is None else {"metric": metric}
+    gbm = lgb.LGBMRanker(n_estimators=1, verbose=-1, **more)
+    how = {"eval_set": [(V, Z)], "eval_group": [TEST_SIZES], "eval_at": [10, 3]}
+    gbm.fit(X, Y, group=SIZES, eval_metric=eval_metric, **how)
+    names = [[one] if one == "mine" else [f"{one}@3", f"{one}@10"] for one in expected]
+    assert list(gbm.best_score_["valid_0"]) == [one for each in names for one in each]
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "map,ndcg", ["map", "ndcg"], ["ndcg", "map"], []])
+def test_cuts_of_metrics_are_sorted(lgb: Any, metric: Any) -> None:
+    params = {**PARAMS, "metric": metric, "eval_at": "5,1"}
+    train = lgb.Dataset(X, Y, group=SIZES)
+    valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)
+    found = lgb.train(params, train, 1, valid_sets=[valid]).best_score["valid_0"]
+    listed = metric.split(",") if isinstance(metric, str) else metric or ["ndcg"]
+    assert list(found) == [f"{name}@{k}" for name in listed for k in (1, 5)]
+
+
 def test_fields_of_a_data_set(lgb: Any) -> None:
     data = lgb.Dataset(X, free_raw_data=False)
     data.set_label(Y)
@@ -313,6 +351,7 @@ def test_fields_of_a_data_set(lgb: Any) -> None:
     data.construct()
     assert (data.get_label() == Y).all()
     assert (data.get_group() == SIZES).all()
+    assert (data.get_field("group") == np.arange(61) * 20).all()
     assert data.get_weight() is None or (data.get_weight() == 1).all()
     assert (data.num_data(), data.num_feature()) == (1200, 50)
     bst = lgb.train(PARAMS, data, 2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rustrank.compat.left_out import absent
 from rustrank.compat.rows import LazyRows, as_sizes
 from rustrank.errors import wrong_kind
@@ -110,12 +112,17 @@ class Dataset:
         return self
 
     def get_field(self, field_name: str) -> NDArray[Any] | None:
-        """Return ``label``, ``weight``, ``group`` or ``init_score``."""
+        """Return ``label``, ``weight`` or ``init_score``; of ``group`` the first row of each query.
+
+        Boundaries of queries end with the number of rows; `get_group` returns sizes.
+        """
         rows = self.rows
+        sizes = rows.group
+        bounds = None if sizes is None else np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         fields: dict[str, NDArray[Any] | None] = {
             "label": rows.y,
             "weight": rows.row_weight,
-            "group": rows.group,
+            "group": bounds,
             "init_score": rows.base_score,
         }
         if field_name not in fields:
@@ -169,7 +176,8 @@ class Dataset:
 
     def get_group(self) -> NDArray[Any] | None:
         """Return the number of rows of each query."""
-        return self.get_field("group")
+        sizes: NDArray[Any] | None = self.rows.group
+        return sizes
 
     def get_init_score(self) -> NDArray[Any] | None:
         """Return the scores that training starts from."""

@@ -310,6 +310,7 @@ def metrics_of(metric: Any, eval_at: Any, name: str = "metric") -> list[Metric]:
     if metric is None or metric == "":
         metric = "ndcg"
     given = metric.split(",") if isinstance(metric, str) else as_list(name, metric, "names")
+    given = [one for one in given if not (isinstance(one, str) and one == "")] or ["ndcg"]
     names: list[str] = []
     for one in given:
         if one is None or one in _NO_METRIC:
@@ -332,7 +333,7 @@ def _metric(name: str) -> Metric:
 
 
 def cuts_of(eval_at: Any) -> list[int]:
-    """Return the cuts of metrics."""
+    """Return the cuts of metrics, rising as in LightGBM: the first one decides on early stopping."""
     if eval_at is None or eval_at == "":
         return list(DEFAULT_EVAL_AT)
     if isinstance(eval_at, str):
@@ -347,7 +348,7 @@ def cuts_of(eval_at: Any) -> list[int]:
         if cut < 1 or cut != float(one):
             raise wrong_kind("eval_at", one, "whole numbers from 1")
         cuts.append(cut)
-    return cuts
+    return sorted(cuts)
 
 
 def function_list(given: Any) -> tuple[Sequence[Any], Sequence[Any]]:

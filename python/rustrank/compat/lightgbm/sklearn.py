@@ -247,11 +247,13 @@ class LGBMRanker(CompatRanker):
 
 
 def _metrics(params: dict[str, Any], names: Sequence[Any], given: Any) -> list[Any]:
-    """Return ``eval_metric`` before the metrics of the parameters, by default NDCG."""
+    """Return ``eval_metric`` before the metrics of the parameters, by default that of the objective."""
     if isinstance(given, str):
         names = [given]
     own = next((params[name] for name in ("metric", *_METRIC_NAMES) if name in params), None)
-    listed = list(own) if isinstance(own, (list, tuple, set)) else ["ndcg" if own is None else own]
+    listed = (
+        list(own) if isinstance(own, (list, tuple, set)) else ["lambdarank" if own is None else own]
+    )
     return [*(one for one in names if one not in listed), *listed]
 
 
