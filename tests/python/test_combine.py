@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -131,7 +132,25 @@ def test_a_held_out_set_has_its_curve_and_its_value(two: Two) -> None:
     assert best.held_out is not None
     assert best.held_out == pytest.approx(alone.curve.at(best.alpha or 0))
     assert best.held_out.interval[0] < best.held_out < best.held_out.interval[1]
-    assert "held out" in repr(best)
+    assert best.held_out_alone is not None
+    for name, scores in zip(best.names, valid["rankers"], strict=True):
+        evaluated = rr.evaluate(scores, valid["y"], qid=valid["qid"])["ndcg@10"]
+        assert best.held_out_alone[name] == evaluated
+        assert best.to_dict()["held_out_alone"][name]["mean"] == float(evaluated)
+    head, *rows = (re.split(" {2,}", line) for line in repr(best).splitlines())
+    assert [one for one in head if one] == [
+        "weight",
+        "ndcg@10, fitted",
+        "95% interval",
+        "held out",
+        "95% interval",
+    ]
+    assert [row[0] for row in rows] == [*best.names, "combined"]
+    assert [row[-2] for row in rows[:-1]] == [
+        f"{value:.4f}" for value in best.held_out_alone.values()
+    ]
+    assert rows[-1][-4] == f"{best.value:.4f}"
+    assert rows[-1][-2] == f"{best.held_out:.4f}"
 
 
 def test_of_the_way_the_weights_that_are_best_held_out_are_taken(two: Two) -> None:
@@ -310,6 +329,19 @@ def test_a_score_far_below_all_others_is_refused(two: Two) -> None:
     lost[3] = -1e30
     with pytest.raises(rr.DataError, match="just below its lowest"):
         rr.Combiner().fit([two.a, lost], two.y, qid=two.qid)
+
+
+def test_a_combiner_of_boosters_says_that_it_scores_features(
+    boosters: tuple[Any, Any, Any, Any],
+) -> None:
+    made, X, y, qid = boosters
+    named = dict(zip(["first", "second"], made, strict=True))
+    best = rr.Combiner().fit(named, y, X=X, qid=qid)
+    scores = {name: one.predict(X) for name, one in named.items()}
+    for given in (scores, list(scores.values()), np.column_stack(list(scores.values()))):
+        with pytest.raises(rr.errors.ParamKindError, match=r"scores of first, second.*features"):
+            best.predict(given)
+    assert np.array_equal(best.predict(X[:2]), best.predict(list(X[:2])))
 
 
 def test_a_plot_shows_both_curves_and_the_interval(two: Two, tmp_path: Path) -> None:

@@ -10,11 +10,20 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.scored_rows import ScoredRows
-from rustrank.errors import DataError, ParamError, UnknownNameError, shown, wrong_kind, wrong_value
+from rustrank.errors import (
+    DataError,
+    ParamError,
+    ParamKindError,
+    UnknownNameError,
+    shown,
+    wrong_kind,
+    wrong_value,
+)
 from rustrank.inputs.docs import DocArguments, has_parts, is_dataset, is_table, judged_docs
 from rustrank.inputs.rankers import is_ranker, scores_of
 from rustrank.inputs.scalars import flag, named, real, text, whole
 from rustrank.inputs.vectors import first_true
+from rustrank.model.conversion import own_booster
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,6 +144,28 @@ def held_out(
 def scores_features(ranker: Any) -> bool:
     """Return whether a ranker scores the features of any documents: it is no scores of some."""
     return is_ranker(ranker) or isinstance(ranker, str)
+
+
+def refuse_scores(docs: Any, rankers: Mapping[str, Any]) -> None:
+    """Raise `ParamKindError` for the scores of rankers in place of the features that they score."""
+    boosters = [found for one in rankers.values() if (found := own_booster(one)) is not None]
+    widths = {one.num_raw_features for one in boosters}
+    if len(boosters) < len(rankers):
+        return
+    if isinstance(docs, Mapping):
+        is_scores = set(docs) == set(rankers)
+    elif isinstance(docs, np.ndarray):
+        is_scores = docs.ndim == 2 and docs.shape[1] == len(rankers)
+        is_scores = is_scores and docs.shape[1] not in widths
+    else:
+        is_scores = isinstance(docs, (list, tuple)) and len(docs) == len(rankers)
+        is_scores = is_scores and all(np.ndim(one) == 1 and len(one) not in widths for one in docs)
+    if is_scores:
+        message = (
+            f"docs: got what look like the scores of {', '.join(rankers)}, expected features: the combiner was "
+            "fitted to the rankers themselves, which score the features"
+        )
+        raise ParamKindError(message, code="docs")
 
 
 def in_order(rankers: Any, names: Sequence[str], what: str) -> dict[str, Any]:

@@ -117,6 +117,8 @@ class Combiner(TableResult):
         The metric on the held-out set, if there was one.
     alone : dict
         The metric of each single ranker, on the documents the combiner was fitted to.
+    held_out_alone : dict or None
+        The same on the held-out set.
     alpha : float or None
         The best alpha of a sweep: the middle of ``interval``.
     interval : (float, float) or None
@@ -149,6 +151,7 @@ class Combiner(TableResult):
     value: MetricValue
     held_out: MetricValue | None
     alone: dict[str, MetricValue]
+    held_out_alone: dict[str, MetricValue] | None
     alpha: float | None
     interval: tuple[float, float] | None
     curve: Curve | None
@@ -232,10 +235,7 @@ class Combiner(TableResult):
         scored = fit_input.scored_rows(rankers, given, options)
         other = fit_input.held_out(valid, rankers, given, options)
         # First, because it names bad labels by the caller's rows and queries.
-        alone = {
-            name: first_value(scored.evaluate(scores, judging))
-            for name, scores in scored.by_ranker.items()
-        }
+        alone = _values_alone(scored, judging)
         found: dict[str, Any] = dict.fromkeys(
             ("alpha", "interval", "curve", "held_out_curve", "net")
         )
@@ -256,6 +256,7 @@ class Combiner(TableResult):
         vars(self).update(found, _rankers=fit_input.as_rankers(rankers))
         self.names, self.chosen = list(self._rankers), len(path) - 1
         self.alone = alone
+        self.held_out_alone = None if other is None else _values_alone(other, judging)
         if self.net is None:
             self._choose(path, scored, other)
         self.value = first_value(scored.evaluate(self._combined(scored.scores), judging))
@@ -327,6 +328,7 @@ class Combiner(TableResult):
         """
         rankers = self._rankers
         if all(map(fit_input.scores_features, rankers.values())):
+            fit_input.refuse_scores(docs, rankers)
             threads = self._options.judging.num_threads
             boosters = [one for one in rankers.values() if isinstance(one, Booster)]
             is_one = len(boosters) == len(rankers) and share_columns(boosters)
@@ -363,29 +365,44 @@ class Combiner(TableResult):
         return plot_combiner(self, ax)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: weights, alpha and interval, and all metrics with their intervals."""
+        """Return plain values: weights, alpha and interval, and all metrics with their intervals.
+
+        ``values`` are of the documents of the fit, save ``held out``.
+        """
         values = {**self.alone, "combined": self.value}
         if self.held_out is not None:
             values["held out"] = self.held_out
         weights = self._weights.tolist() if self.net is None else [math.nan] * len(self.names)
-        return {
+        plain = {
             "metric": self._options.judging.metric,
             "weights": dict(zip(self.names, weights, strict=True)),
             "alpha": self.alpha,
             "interval": None if self.interval is None else list(self.interval),
             "values": {name: plain_value(value) for name, value in values.items()},
         }
+        if self.held_out_alone is not None:
+            theirs = self.held_out_alone.items()
+            plain["held_out_alone"] = {name: plain_value(value) for name, value in theirs}
+        return plain
 
     def _tables(self) -> list[Table]:
-        head = ["", "weight", self._options.judging.metric, "95% interval"]
+        head = ["", "weight", f"{self._options.judging.metric}, fitted", "95% interval"]
         weights = [""] * len(self.names)
         if self.net is None:
             weights = [f"{weight:.6g}" for weight in self._weights]
-        values = [*self.alone.items(), ("combined", self.value), ("held out", self.held_out)]
+        columns = [[*self.alone.values(), self.value]]
+        if self.held_out_alone is not None and self.held_out is not None:
+            head += ["held out", "95% interval"]
+            columns.append([*self.held_out_alone.values(), self.held_out])
         rows = [
-            [name, weight, number(value), interval(value.interval)]
-            for (name, value), weight in zip(values, [*weights, "", ""], strict=True)
-            if value is not None
+            [
+                name,
+                weight,
+                *(text for one in values for text in (number(one), interval(one.interval))),
+            ]
+            for name, weight, *values in zip(
+                [*self.alone, "combined"], [*weights, ""], *columns, strict=True
+            )
         ]
         return [(head, rows)]
 
@@ -399,6 +416,14 @@ class Combiner(TableResult):
         if not self._rankers:
             return html_facts("Combiner, not fitted", [("metric", self._options.judging.metric)])
         return super()._repr_html_()
+
+
+def _values_alone(scored: ScoredRows, judging: Judging) -> dict[str, MetricValue]:
+    """Return the metric of each single ranker."""
+    return {
+        name: first_value(scored.evaluate(scores, judging))
+        for name, scores in scored.by_ranker.items()
+    }
 
 
 def combiner_for(judging: Judging, **options: Any) -> Combiner:
