@@ -1,5 +1,6 @@
 """Sweeps over options: what is tried, what it is judged by, and how a sweep goes on."""
 
+import itertools
 import json
 import signal
 import subprocess
@@ -119,6 +120,14 @@ def test_plot_has_a_panel_a_parameter(found: rr.Tuning) -> None:
     panels = found.plot()
     assert [panel.get_xlabel() for panel in panels] == ["num_leaves", "learning_rate"]
     assert panels[1].get_xscale() == "log"
+    figure = panels[0].figure
+    figure.draw_without_rendering()
+    legend = panels[0].get_legend().get_window_extent()
+    assert legend.y0 >= panels[0].get_window_extent().y1
+    named = [text.get_window_extent() for text in panels[1].get_xticklabels(which="both")]
+    shown = sorted((box for box in named if box.width > 1), key=lambda box: box.x0)
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(shown))
+    assert all(tick == int(tick) for tick in panels[0].get_xticks())
 
 
 # Spaces.

@@ -55,6 +55,7 @@ def plot_combiner(combiner: Combiner, ax: Any = None) -> Any:
             axes.plot(x, np.repeat(line.value, 2), **look)
         else:
             axes.plot(np.arange(len(line)), line, drawstyle="steps-post", **look)
+            axes.xaxis.get_major_locator().set_params(integer=True)
         # A dot, since the best interval may be narrower than any line.
         axes.plot([chosen], [value if is_sweep else line[chosen]], "o", color=color, markersize=6)
     # Room for the legend above what is drawn.
@@ -205,7 +206,8 @@ def plot_tuning(tuning: Tuning, axes: Any = None) -> Any:
         panel.plot(places[best], means[best], "D", color=style.SECOND, markersize=8, label="best")
         style.finish(panel, style.plain(name))
     panels[0].set_ylabel(tuning.metric)
-    panels[0].legend(frameon=False)
+    # Outside of the data, where its marker is no setting.
+    panels[0].legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return panels
 
 
@@ -218,6 +220,11 @@ def _places(panel: Any, values: list[Any]) -> Any:
         places = np.array(values, float)
         if places.min() > 0 and places.max() / places.min() >= 10:
             panel.set_xscale("log")
+            # Powers of ten alone: labels between them overlap in a narrow panel.
+            panel.xaxis.set_major_formatter("{x:g}")
+            panel.xaxis.set_minor_formatter("")
+        elif all(isinstance(value, int) for value in values):
+            panel.xaxis.get_major_locator().set_params(integer=True)
         return places
     label = list(dict.fromkeys(map(str, values)))
     panel.set_xticks(range(len(label)), label, rotation=45)
