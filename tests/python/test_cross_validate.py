@@ -162,3 +162,12 @@ def test_what_cannot_be_done_is_said() -> None:
         found["few"]
     with pytest.raises(rr.ParamError, match="comparing takes two rankers"):
         found.compare()
+
+
+def test_groups_may_repeat_the_column_of_queries() -> None:
+    frame = pytest.importorskip("pandas").DataFrame(X).rename(columns=str).assign(qid=QID)
+    by_column = [test.tolist() for _, test in rr.QueryFolds(3).split(frame, Y)]
+    by_both = [test.tolist() for _, test in rr.QueryFolds(3).split(frame, Y, groups=QID)]
+    assert by_both == by_column
+    with pytest.raises(rr.DataError, match="queries come twice"):
+        list(rr.QueryFolds(3).split(frame, Y, groups=QID // 2))

@@ -116,6 +116,8 @@ def test_a_pipeline_passes_query_ids_through() -> None:
     grid = {"lambdamart__num_leaves": [2, 8]}
     search = GridSearchCV(pipeline, grid, cv=rr.QueryFolds(3)).fit(X, Y, qid=QID)
     assert search.best_params_["lambdamart__num_leaves"] in (2, 8)
+    both = GridSearchCV(pipeline, grid, cv=rr.QueryFolds(3)).fit(X, Y, qid=QID, groups=QID)
+    assert both.best_score_ == search.best_score_
     found = cross_validate(
         pipeline, X, Y, cv=rr.QueryFolds(3), params={"qid": QID}, return_train_score=False
     )

@@ -9,7 +9,10 @@ import numpy as np
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError
 from rustrank.estimators.fitting import WithoutQueries, queries_within
+from rustrank.inputs.docs import QID
+from rustrank.inputs.queries import as_ids, group_ids
 from rustrank.inputs.scalars import whole
+from rustrank.inputs.tables import as_table, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,10 +81,12 @@ class QueryFolds:
             Features and labels.
         groups, qid : array-like of shape (num_docs,), optional
             The query of each row, under scikit-learn's name for it or ours, or as a column ``qid`` of
-            a frame.
+            a frame. ``groups`` may repeat that column.
         """
         # Both are passed where groups split and qid is for the ranker.
         ids = groups if qid is None else qid
+        if qid is None and ids is not None and _are_in_column(X, ids):
+            ids = None
         taken, within, sizes = queries_within(X, ids, None, without=WithoutQueries.UNUSED)
         if within is None and sizes is None:
             message = "folds are of queries: got none; pass qid= or groups=, or a column qid in X"
@@ -105,11 +110,12 @@ class QueryFolds:
         return np.array([docs.folds(num_folds, seed) for seed in seeds])
 
     def get_metadata_routing(self) -> Any:
-        """Return what `split` wants of what a search is given: ``qid``."""
+        """Return what `split` wants of what a search is given: ``qid``, and ``groups``."""
         from sklearn.utils.metadata_routing import MetadataRequest
 
         request = MetadataRequest(owner=self)
         request.split.add_request(param="qid", alias=True)
+        request.split.add_request(param="groups", alias=True)
         return request
 
     def __repr__(self) -> str:
@@ -118,3 +124,13 @@ class QueryFolds:
             f"QueryFolds({self.n_splits}, n_repeats={self.n_repeats}, "
             f"random_state={self.random_state})"
         )
+
+
+def _are_in_column(X: Any, groups: Any) -> bool:
+    """Return whether a column ``qid`` of the features has the same queries as ``groups``."""
+    labels = labels_of(X)
+    if QID not in labels:
+        return False
+    column = as_table(X).column(labels.index(QID))
+    (theirs, _), (ours, _) = (group_ids(as_ids(one)) for one in (groups, column))
+    return bool(np.array_equal(theirs, ours))
