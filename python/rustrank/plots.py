@@ -171,7 +171,7 @@ def plot_importance(
     # What shuffling makes better by chance comes last, after those that do nothing.
     order = np.argsort(-values, kind="stable")
     order = order[values[order] != 0][: min(most, matter)]
-    axes = style.new_axes(7.5, 1.2 + _ROW * max(len(order), 3)) if ax is None else ax
+    axes = style.axes_or_new(ax, 7.5, 1.2 + _ROW * max(len(order), 3))
     places = np.arange(len(order))[::-1]
     axes.barh(places, values[order], height=0.7, color=style.FIRST)
     for place, value in zip(places, values[order], strict=True):
@@ -275,7 +275,7 @@ def plot_cuts(
     judging = Judging(several, gain, ties, empty, relevant_from, max_label, num_threads)
     given = {"docs": docs, "y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
     found = SideBySide.of(rankers, given, judging.num_threads).evaluate_all(judging)
-    axes = style.new_axes() if ax is None else ax
+    axes = style.axes_or_new(ax)
     for look, (ranker, values) in zip(style.looks(len(found)), found.items(), strict=True):
         how = {**look.line, "marker": look.marker, "markersize": 4, "linewidth": 1.4}
         axes.plot(places, list(values.values()), **how, label=style.plain(ranker))
@@ -330,7 +330,7 @@ def plot_scores(scores: Any, y: Any, *, ax: Any = None) -> Any:
     places = np.linspace(low - 0.05 * (high - low or 1), high + 0.05 * (high - low or 1), _BINS)
     densities = [_density(values[labels == level], places) for level in levels]
     tallest = max(density.max() for density in densities)
-    axes = style.new_axes(7.5, 1.3 + 0.75 * len(levels)) if ax is None else ax
+    axes = style.axes_or_new(ax, 7.5, 1.3 + 0.75 * len(levels))
     for at, (level, density) in enumerate(zip(levels, densities, strict=True)):
         top = at + 0.9 * density / tallest
         axes.fill_between(places, at, top, color=style.FIRST, alpha=0.55, linewidth=0)
@@ -396,7 +396,7 @@ def plot_shap(
     order = np.argsort(-weight, kind="stable")[: min(most, max(int((weight > 0).sum()), 1))]
     found = cells_of(X)
     cells = np.empty((len(values), 0)) if found is None else found
-    axes = style.new_axes(7.5, 1.4 + 0.36 * max(len(order), 3)) if ax is None else ax
+    axes = style.axes_or_new(ax, 7.5, 1.4 + 0.36 * max(len(order), 3))
     from matplotlib.colors import LinearSegmentedColormap
 
     ramp = LinearSegmentedColormap.from_list("value", [style.FIRST, "#8C8C8C", style.SECOND])
@@ -480,7 +480,7 @@ def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any
         if not len(looked_at) or not looked_at[0] > 0:
             raise wrong_value("known", known, "numbers, the first above 0")
         curves["known"] = looked_at / looked_at[0]
-    axes = style.new_axes() if ax is None else ax
+    axes = style.axes_or_new(ax)
     for look, (name, values) in zip(style.looks(len(curves)), curves.items(), strict=True):
         how = {**look.line, "marker": look.marker, "markersize": 5, "linewidth": 1.5}
         axes.plot(np.arange(1, len(values) + 1), 100 * values, **how, label=name)

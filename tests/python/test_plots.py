@@ -154,6 +154,46 @@ def test_a_tree_can_be_read_in_axes_of_any_size(
     assert not (hidden and inches is None)
 
 
+@pytest.mark.parametrize("value", [0.5, -0.000123, -1.23e-05])
+def test_the_box_of_a_leaf_does_not_touch_its_number_of_docs(
+    booster: rr.Booster, monkeypatch: pytest.MonkeyPatch, value: float
+) -> None:
+    monkeypatch.setattr(rr.Booster, "_nested", lambda *_: {"value": value, "docs": 1})
+    axes = rr.plot_tree(booster)
+    drawn(axes)
+    leaf, docs = axes.texts
+    assert leaf.get_bbox_patch().get_window_extent().x1 < docs.get_window_extent().x0
+
+
+def test_names_are_shortened_to_the_width_of_narrow_axes() -> None:
+    from matplotlib import pyplot as plt
+
+    booster = large(8)
+    both = plt.subplots(1, 2, figsize=(7, 3))[1]
+    for axes in (
+        rr.plot_importance(booster, ax=both[0]),
+        plots.plot_shap(booster, DATA.X, ax=both[1]),
+    ):
+        drawn(axes)
+        width = axes.get_window_extent().width
+        for label in axes.get_yticklabels():
+            assert "\u2026" in label.get_text()
+            assert label.get_window_extent().width < 0.6 * width
+    alone = rr.plot_importance(booster).get_yticklabels()[0].get_text()
+    assert alone in booster.feature_names
+
+
+def test_an_array_of_axes_is_not_one(booster: rr.Booster) -> None:
+    from matplotlib import pyplot as plt
+
+    both = plt.subplots(1, 2)[1]
+    for draw in (rr.plot_importance, rr.plot_tree):
+        with pytest.raises(
+            rr.errors.ParamKindError, match=r"ax: got .*expected one matplotlib axes"
+        ):
+            draw(booster, ax=both)
+
+
 def test_levels_of_a_tree_are_left_out() -> None:
     booster = large(31)
     root = booster.dump()["trees"][0]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rustrank.errors import wrong_kind
 from rustrank.formatting import shortened
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ WORSE = SECOND
 FAINT = 0.22
 #: The most characters of a feature's name beside a row.
 _LONGEST = 40
+#: The same of axes among others: at least so many, and as fit into this share of the width of the axes, at
+#: the mean width of a character in units of the size of text.
+_SHORTEST, _NAMES_SHARE, _CHARACTER = 8, 0.4, 0.62
 _MARKERS = "os^DvP"
 _DASHES = ("-", "--", "-.", ":")
 
@@ -57,6 +61,16 @@ def new_axes(width: float = 7.5, height: float = 4.5, columns: int = 1, **more: 
     return axes
 
 
+def axes_or_new(ax: Any, width: float = 7.5, height: float = 4.5) -> Any:
+    """Return the axes that a caller gave, or those of a new figure, in inches."""
+    if ax is None:
+        return new_axes(width, height)
+    if not hasattr(ax, "annotate"):
+        several = ": one of the array, such as ax[0]" if isinstance(ax, np.ndarray) else ""
+        raise wrong_kind("ax", ax, f"one matplotlib axes{several}")
+    return ax
+
+
 def finish(
     axes: Any, x_label: str, y_label: str | None = None, *, grid: str = "y", legend: int = 0
 ) -> Any:
@@ -86,7 +100,15 @@ def draw_intervals(
 
 def name_rows(axes: Any, places: Any, names: Iterable[str]) -> None:
     """Name rows of features, shortened where a name is too long."""
-    axes.set_yticks(places, [plain(shortened(name, _LONGEST)) for name in names])
+    longest = _LONGEST
+    if len(axes.figure.axes) > 1:
+        # Between axes side by side, names have less room than in a figure of their own.
+        from matplotlib import rcParams
+
+        width = axes.get_window_extent().width * 72 / axes.figure.dpi
+        fits = _NAMES_SHARE * width / (_CHARACTER * rcParams["font.size"])
+        longest = int(np.clip(fits, _SHORTEST, _LONGEST))
+    axes.set_yticks(places, [plain(shortened(name, longest)) for name in names])
 
 
 def note(

@@ -29,7 +29,7 @@ _LINE, _LEVEL = 0.24, 1.9
 _SMALLEST = 5.0
 #: In units of the size of text: the height of a leaf's line, the least width of a level of splits, the width
 #: of the leaves, from a leaf to the number of its documents, and the mean width of a character.
-_LINE_HEIGHT, _LEVEL_WIDTH, _LEAF_WIDTH, _TO_DOCS, _CHARACTER = 1.5, 10.5, 11.0, 5.5, 0.62
+_LINE_HEIGHT, _LEVEL_WIDTH, _LEAF_WIDTH, _TO_DOCS, _CHARACTER = 1.5, 10.5, 12.1, 6.6, 0.62
 
 
 def draw_tree(
@@ -46,10 +46,9 @@ def draw_tree(
     if max_depth is not None:
         levels = min(levels, max_depth)
     is_new = ax is None
-    if is_new:
-        lines = sum(one.is_end for one in tree_layout(tree, levels))
-        ax = style.new_axes(1.6 + _LEVEL * levels, 0.8 + _LINE * lines)
-    elif max_depth is None:
+    lines = sum(one.is_end for one in tree_layout(tree, levels))
+    ax = style.axes_or_new(ax, 1.7 + _LEVEL * levels, 0.8 + _LINE * lines)
+    if not is_new and max_depth is None:
         levels = _readable_levels(tree, ax)
     ax.axis("off")
     ax.set_title(tree_title(number, num_trees, tree, levels), loc="left", fontsize="medium")
