@@ -68,7 +68,7 @@ parameters! {
         /// is evaluated by the first worker alone.
         pub valid: Foreign = Foreign(ParamValue::None);
         /// End training after so many rounds without a new best value of the first metric on the first
-        /// validation set, or as an `EarlyStopping` says. The booster then has the trees up to the
+        /// validation set that is not the training set, or as an `EarlyStopping` says. The booster then has the trees up to the
         /// best round, and `Booster.all_rounds` all of them.
         pub early_stopping: Foreign = Foreign(ParamValue::None),
             typed "int | EarlyStopping | None",

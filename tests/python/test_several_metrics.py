@@ -108,6 +108,14 @@ def test_a_guard_holds_on_all_sets_while_the_other_metric_rises(fall: float) -> 
     assert (low == broken).all()
 
 
+def test_the_best_round_is_that_of_the_first_set_that_is_not_the_training_set() -> None:
+    start, options = base(), {"metric": {"revenue@10": 1}, "guard": {"ndcg@10": 0.05}}
+    sets = {"train": TRAIN, "valid": VALID}
+    booster = rr.train(TRAIN, valid=sets, base=start, num_trees=40, **options)
+    values = booster.all_rounds.history["valid"]["weighted"]
+    assert booster.best_round == start.num_rounds + 1 + int(np.nanargmax(values))
+
+
 def test_without_a_round_that_holds_the_booster_is_the_base() -> None:
     start = base()
     with pytest.warns(UserWarning, match="no round kept ndcg@10 from falling further"):

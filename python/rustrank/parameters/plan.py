@@ -225,6 +225,10 @@ class Plan:
         self.preferences = preferences_of(options["preferences"], objective, augment)
         rule = looking_past_training(options["early_stopping"], is_training)
         weighted = self.weights is not None
+        if guards and rule is None:
+            # Nothing ends the training early, but the best round keeps the guards.
+            other = next((name for name, one in valid.items() if one is not dataset), None)
+            rule = EarlyStopping(2**31, valid=other)
         self.patience = None if rule is None else Patience(rule, list(valid), names, weighted)
         sets = {"the training set": dataset, **valid}
         self.base, self.is_scored = _base(options["base"], sets)

@@ -252,8 +252,8 @@ def train(
         file is evaluated by the first worker alone.
     early_stopping : int | EarlyStopping, optional
         End training after so many rounds without a new best value of the first metric on the first
-        validation set, or as an ``EarlyStopping`` says. The booster then has the trees up to the
-        best round, and ``Booster.all_rounds`` all of them.
+        validation set that is not the training set, or as an ``EarlyStopping`` says. The booster
+        then has the trees up to the best round, and ``Booster.all_rounds`` all of them.
     base : Booster, optional
         A booster to go on from, of which the result is part: one trained on the same bins, or any
         that the datasets were made with (``base=``) or whose scores they have as their
