@@ -109,7 +109,8 @@ def test_a_guard_holds_on_all_sets_while_the_other_metric_rises(fall: float) -> 
 
 
 def test_the_best_round_is_that_of_the_first_set_that_is_not_the_training_set() -> None:
-    start, options = base(), {"metric": {"revenue@10": 1}, "guard": {"ndcg@10": 0.05}}
+    start = base()
+    options: dict[str, Any] = {"metric": {"revenue@10": 1}, "guard": {"ndcg@10": 0.05}}
     sets = {"train": TRAIN, "valid": VALID}
     booster = rr.train(TRAIN, valid=sets, base=start, num_trees=40, **options)
     values = booster.all_rounds.history["valid"]["weighted"]
