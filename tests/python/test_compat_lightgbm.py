@@ -343,6 +343,34 @@ def test_cuts_of_metrics_are_sorted(lgb: Any, metric: Any) -> None:
     assert list(found) == [f"{name}@{k}" for name in listed for k in (1, 5)]
 
 
+def test_each_metric_may_have_its_own_least_improvement(lgb: Any) -> None:
+    gbm = lgb.LGBMRanker(n_estimators=30, verbose=-1)
+    how = {"eval_set": [(V, Z)], "eval_group": [TEST_SIZES], "eval_at": [1, 3]}
+
+    def best_of(min_delta: Any) -> int:
+        stop = lgb.early_stopping(5, verbose=False, min_delta=min_delta)
+        return int(gbm.fit(X, Y, group=SIZES, callbacks=[stop], **how).best_iteration_)
+
+    assert best_of([0.0, 1.0]) == best_of([1.0, 0.0]) == best_of([1.0]) == best_of(1.0) == 1
+    assert best_of([0.0, 0.0]) == best_of([]) == best_of(0.0) > 1
+    with pytest.raises(ValueError, match="min_delta"):
+        best_of([0.0, 0.0, 0.0])
+
+
+def test_the_hint_for_importance_names_a_method() -> None:
+    with pytest.raises(rr.ParamError, match=r"Booster\.feature_importance\(kind\)"):
+        rr.LambdaMART(importance_type="gain")  # type: ignore[call-arg]
+    assert hasattr(rr.Booster, "feature_importance")
+
+
+def test_errors_are_those_of_the_library() -> None:
+    lgb = import_module(OURS)
+    basic = import_module(f"{OURS}.basic")
+    assert lgb.LightGBMError is basic.LightGBMError
+    with pytest.raises(basic.LightGBMError, match="objective"):
+        lgb.train({}, lgb.Dataset(X, Y, group=SIZES))
+
+
 def test_fields_of_a_data_set(lgb: Any) -> None:
     data = lgb.Dataset(X, free_raw_data=False)
     data.set_label(Y)

@@ -147,7 +147,7 @@ _INSTEAD = {
         "the bias of places is learned where the data have places: position of rr.Dataset",
     ),
     **dict.fromkeys(
-        ("importance_type",), "importance is asked of the model: Booster.importance(kind)"
+        ("importance_type",), "importance is asked of the model: Booster.feature_importance(kind)"
     ),
     **dict.fromkeys(("valid_names",), "sets have names in valid={'name': dataset}"),
     **dict.fromkeys(

@@ -11,6 +11,7 @@ from typing import Any
 
 from rustrank._rustrank import __version__ as __version__
 from rustrank.compat.left_out import absent
+from rustrank.compat.lightgbm.basic import LightGBMError
 from rustrank.compat.lightgbm.booster import Booster
 from rustrank.compat.lightgbm.callback import (
     EarlyStopException,
@@ -29,6 +30,7 @@ __all__ = [
     "Dataset",
     "EarlyStopException",
     "LGBMRanker",
+    "LightGBMError",
     "cv",
     "early_stopping",
     "log_evaluation",

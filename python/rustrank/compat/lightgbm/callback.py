@@ -101,12 +101,13 @@ def reset_parameter(**kwargs: Any) -> Callable[[CallbackEnv], None]:
 class _EarlyStopping:
     order, before_iteration = 30, False
 
-    def __init__(self, rounds: int, first_only: bool, verbose: bool, min_delta: float) -> None:
+    def __init__(self, rounds: int, first_only: bool, verbose: bool, min_delta: Any) -> None:
         self.rounds = whole("stopping_rounds", rounds, 1)
         self.first_only, self.verbose = first_only, verbose
-        self.min_delta = real("min_delta", min_delta)
-        if self.min_delta < 0:
-            raise wrong_value("min_delta", min_delta, "a number from 0, for all metrics")
+        listed = min_delta if isinstance(min_delta, (list, tuple)) else [min_delta]
+        self.min_delta = [real("min_delta", one) for one in listed] or [0.0]
+        if min(self.min_delta) < 0:
+            raise wrong_value("min_delta", min_delta, "numbers from 0")
         self.is_on = True
         self.best: list[tuple[float, int, list[Any]]] = []
 
@@ -117,11 +118,12 @@ class _EarlyStopping:
         if not self.is_on:
             return
         first_metric = results[0][1].split(" ")[-1]
+        deltas = self._deltas(results)
         for at, (name, metric, value, is_higher, *_) in enumerate(results):
             sign = 1 if is_higher else -1
             if at == len(self.best):
                 self.best.append((value, env.iteration, list(results)))
-            elif sign * (value - self.best[at][0]) > self.min_delta:
+            elif sign * (value - self.best[at][0]) > deltas[metric]:
                 self.best[at] = (value, env.iteration, list(results))
             if self.first_only and metric.split(" ")[-1] != first_metric:
                 continue
@@ -132,6 +134,15 @@ class _EarlyStopping:
                 self._stop(at, "Early stopping")
             if env.iteration == env.end_iteration - 1:
                 self._stop(at, "Did not meet early stopping")
+
+    def _deltas(self, results: Sequence[Any]) -> dict[str, float]:
+        """Return what an improvement of each metric must exceed."""
+        metrics = list(dict.fromkeys(metric for _, metric, *_ in results))
+        given = self.min_delta * len(metrics) if len(self.min_delta) == 1 else self.min_delta
+        if len(given) != len(metrics):
+            expected = f"one number, or one for each of the metrics {', '.join(metrics)}"
+            raise wrong_value("min_delta", self.min_delta, expected)
+        return dict(zip(metrics, given, strict=True))
 
     def end(self, env: CallbackEnv) -> None:
         """Choose the best iteration of a training that ended because nothing could be split."""
@@ -172,11 +183,12 @@ def early_stopping(
     stopping_rounds: int,
     first_metric_only: bool = False,
     verbose: bool = True,
-    min_delta: float = 0.0,
+    min_delta: float | list[float] = 0.0,
 ) -> Callable[[CallbackEnv], None]:
     """Return a call-back that ends training when a metric has not improved for so many iterations.
 
     Any metric on any validation set does so; with ``first_metric_only``, the first metric alone.
+    ``min_delta`` is what an improvement must exceed: a number, or a list with one for each metric.
     """
     return _EarlyStopping(stopping_rounds, first_metric_only, verbose, min_delta)
 
