@@ -87,7 +87,9 @@ if not TYPE_CHECKING:
         if name in _MODULES:
             return import_module(f"rustrank.{name}")
         if name not in _HOMES:
-            message = f"module 'rustrank' has no attribute {name!r}"
+            from rustrank.parameters.peer_names import here
+
+            message = f"module 'rustrank' has no attribute {name!r}{here(name)}"
             # With these, Python itself says what may have been meant.
             raise AttributeError(message, name=name, obj=sys.modules[__name__])
         found = getattr(import_module(f"rustrank.{_HOMES[name]}"), name)

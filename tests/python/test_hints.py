@@ -238,3 +238,15 @@ def test_every_attribute_that_is_named_exists() -> None:
     for ours in OF_MODEL.values():
         name = ours.partition(";")[0].partition(",")[0].removeprefix("Booster.")
         assert hasattr(booster, name), ours
+
+
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [("LGBMRanker", "rr.LambdaMART"), ("cv", "rr.cross_validate"), ("DMatrix", "rr.Dataset")],
+)
+def test_functions_and_classes_of_other_libraries_are_named(name: str, called: str) -> None:
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}'; here it is {called}"):
+        getattr(rr, name)
+    assert hasattr(rr, called.removeprefix("rr."))
+    with pytest.raises(AttributeError, match=r"no attribute 'mystery'$"):
+        getattr(rr, "mystery")  # noqa: B009
