@@ -357,6 +357,17 @@ def test_each_metric_may_have_its_own_least_improvement(lgb: Any) -> None:
         best_of([0.0, 0.0, 0.0])
 
 
+def test_early_stopping_of_parameters_is_as_verbose_as_they_say(
+    lgb: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train = lgb.Dataset(X, Y, group=SIZES)
+    for verbose, is_silent in ((-1, True), (0, True), (1, False)):
+        valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)
+        params = {**PARAMS, "verbose": verbose, "early_stopping_round": 3}
+        lgb.train(params, train, 60, valid_sets=[valid])
+        assert ("best iteration" not in capsys.readouterr().out) == is_silent
+
+
 def test_the_hint_for_importance_names_a_method() -> None:
     with pytest.raises(rr.ParamError, match=r"Booster\.feature_importance\(kind\)"):
         rr.LambdaMART(importance_type="gain")  # type: ignore[call-arg]

@@ -83,7 +83,6 @@ _ACCEPTED = (
     "pre_partition",
     "silent",
     "two_round",
-    "verbosity",
 )
 _ONE_MACHINE = "rr.train(workers=) trains with several processes"
 _TREES_OF_DATA = "rustrank has no such parameter"
@@ -135,7 +134,7 @@ _TRANSLATED = (
     *("lambdarank_truncation_level", "lambdarank_norm", "label_gain", "monotone_constraints"),
     *("interaction_constraints", "feature_contri", "cat_smooth", "max_cat_threshold"),
     *("max_cat_to_onehot", "num_threads", "max_bin", "bin_construct_sample_cnt"),
-    *("categorical_feature", "metric", "eval_at", "first_metric_only"),
+    *("categorical_feature", "metric", "eval_at", "first_metric_only", "verbosity"),
     *("early_stopping_round", "early_stopping_min_delta", "is_provide_training_metric"),
 )
 KNOWN = (*_TRANSLATED, *_SEEDS, *_ACCEPTED, *_FIXED)
@@ -300,6 +299,7 @@ def _run(given: Given, made: Translation) -> None:
         "first_metric_only": given.flag("first_metric_only", False),
         "early_stopping_round": given.count("early_stopping_round", 0, -(2**31)),
         "early_stopping_min_delta": given.number("early_stopping_min_delta", 0.0),
+        "is_verbose": str(given.take("verbosity", 1)) not in ("-1", "0", "False"),
         "training_metric": given.flag("is_provide_training_metric", False),
     }
 

@@ -76,7 +76,8 @@ def train(
     listed: Any = list(callbacks or ()) if is_listed else callbacks
     patience = made.other["early_stopping_round"]
     if patience > 0 and isinstance(listed, list):
-        how = made.other["first_metric_only"], True, made.other["early_stopping_min_delta"]
+        is_verbose, min_delta = made.other["is_verbose"], made.other["early_stopping_min_delta"]
+        how = made.other["first_metric_only"], is_verbose, min_delta
         listed.append(early_stopping(patience, *how))
     sets = _sets(train_set, valid_sets, valid_names, made.other["training_metric"])
     job = _Training(train_set, made, as_native("init_model", init_model), dict(params or {}))
@@ -367,7 +368,8 @@ def _replay(
     """Give the means to the call-backs, which may end the replay."""
     made = translate(params)
     if (patience := made.other["early_stopping_round"]) > 0:
-        how = made.other["first_metric_only"], True, made.other["early_stopping_min_delta"]
+        is_verbose, min_delta = made.other["is_verbose"], made.other["early_stopping_min_delta"]
+        how = made.other["first_metric_only"], is_verbose, min_delta
         after = [*after, early_stopping(patience, *how)]
     rounds, best = replayed.rounds, 0
     model = CVBooster(replayed.boosters, 0)
