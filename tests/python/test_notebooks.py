@@ -35,7 +35,7 @@ def booster(train: rr.Dataset) -> rr.Booster:
         num_leaves=4,
         valid={EVIL: train},
         feature_weight=alone,
-        early_stopping=3,
+        early_stopping=rr.EarlyStopping(3, valid=EVIL),
     )
 
 

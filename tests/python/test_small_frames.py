@@ -83,7 +83,7 @@ def columns_refused(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         raise AssertionError(message)
 
     with monkeypatch.context() as patched:
-        patched.setattr(tables, "_column", refused)
+        patched.setattr(tables, "_floats_of", refused)
         patched.setattr(tables._ColumnsOf, "__getitem__", refused)
         yield
 

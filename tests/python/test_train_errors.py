@@ -84,7 +84,8 @@ def test_a_metric_that_fails_is_told(train: rr.Dataset) -> None:
         _trained(train, metric=metric, valid={"train": train})
     assert vars(caught.value)["booster"].num_trees == 2
     with pytest.raises(rr.DataError, match="early stopping has nothing to look at"):
-        _trained(train, metric=lambda *_: math.nan, valid={"train": train}, early_stopping=3)
+        of_train = rr.EarlyStopping(3, valid="train")
+        _trained(train, metric=lambda *_: math.nan, valid={"train": train}, early_stopping=of_train)
 
 
 @pytest.mark.parametrize(
