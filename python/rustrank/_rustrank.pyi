@@ -26,6 +26,7 @@ __all__ = [
     "mean",
     "measures",
     "mix",
+    "named_metric",
     "net_weights",
     "normalised",
     "num_threads",

@@ -83,8 +83,8 @@ def test_a_metric_that_fails_is_told(train: rr.Dataset) -> None:
     with pytest.raises(rr.DataError, match="metric returned 'many'") as caught:
         _trained(train, metric=metric, valid={"train": train})
     assert vars(caught.value)["booster"].num_trees == 2
+    of_train = rr.EarlyStopping(3, valid="train")
     with pytest.raises(rr.DataError, match="early stopping has nothing to look at"):
-        of_train = rr.EarlyStopping(3, valid="train")
         _trained(train, metric=lambda *_: math.nan, valid={"train": train}, early_stopping=of_train)
 
 

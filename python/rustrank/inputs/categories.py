@@ -128,8 +128,9 @@ def numbered_for(core: _rustrank.Booster, table: Table) -> Table:
 
     An array of numbers for a model of LightGBM has the numbers of categories, as it has there.
     """
-    has_numbers = isinstance(table, Array) and table.values.dtype.kind in "fiub"
-    if has_numbers and core.attributes().get("source") == "LightGBM":
+    # The columns of a frame have values, also where all are numbers.
+    is_plain = isinstance(table, Array) and table.values.dtype.kind in "fiub" and not table.labels
+    if is_plain and core.attributes().get("source") == "LightGBM":
         return table
     return numbered(table, Categories([], core.category_names()))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rustrank.errors import DataError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 #: What features without names are called, here and in other libraries.
 _NUMBERED = ("Column_{}", "{}", "f{}")
@@ -24,6 +24,22 @@ def have_same_names(names: Sequence[str] | None, others: Sequence[str] | None) -
     if names is None or others is None or list(names) == list(others):
         return True
     return are_numbered(names) or are_numbered(others)
+
+
+def check_joined_texts(
+    first: tuple[str, Collection[int]], other: tuple[str, Collection[int]], hint: str
+) -> None:
+    """Raise `DataError` unless the same features hold texts in two things that are joined.
+
+    Each has its features with texts, by number: where a feature holds numbers in the other, the numbers
+    of the texts would be read as these.
+    """
+    (what, mine), (of, theirs) = first, other
+    odd = sorted(set(mine) ^ set(theirs))
+    if odd:
+        texts, numbers = (what, of) if odd[0] in mine else (of, what)
+        message = f"feature {odd[0]} holds texts in {texts}, and numbers in {numbers}; {hint}"
+        raise DataError(message, code="features.names", feature=str(odd[0]))
 
 
 def check_joined_names(
