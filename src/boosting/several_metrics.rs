@@ -15,11 +15,13 @@ use std::fmt;
 
 /// The name of the weighted sum in the history.
 const WEIGHTED: &str = "weighted";
-/// What a multiplier rises by in a round for each unit that its metric is too low, and for how long: the
-/// first counts at once, the second adds up over the rounds.
+/// The multiplier of a metric that is one unit below its least value; a unit is the fall that its guard
+/// allows. This part follows the latest round alone.
 const AT_ONCE: f64 = 4.0;
+/// What each round with a metric one unit below its least value adds to the multiplier for good, and what
+/// each round with one a unit above takes off.
 const EACH_ROUND: f64 = 0.2;
-/// The least unit, relative to the value of the metric.
+/// The smallest unit, as a share of the value of the metric before the first round.
 const LEAST_UNIT: f64 = 0.002;
 
 /// A metric of labels other than the relevance, such as the revenue of a document.
