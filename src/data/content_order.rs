@@ -1,8 +1,10 @@
 //! The order of documents and queries inside a dataset, which depends on their content alone.
 //!
-//! The documents of a query are sorted by a hash of their cells, labels, weight, base score and
-//! position, queries by a hash over their documents. Documents with equal hashes are copies of each other (with 64
-//! bits, a memory error is more likely than a collision), and the order of copies makes no difference.
+//! The documents of a query are sorted by a hash of their cells, label, weight, base score and position, then by
+//! one of their further labels, and queries by such hashes over their documents. Documents with equal hashes are
+//! copies of each other (with 64 bits, a memory error is more likely than a collision), and the order of copies
+//! makes no difference. Random draws use the first hash alone: further labels that no metric asks for, and their
+//! unit, change nothing in training.
 
 use super::builder::RowData;
 use crate::{Grouping, Queries, hash};
@@ -15,8 +17,11 @@ pub(super) struct ContentOrder {
     pub(super) grouping: Grouping,
     /// The caller's number of each query.
     pub(super) query_of: Vec<u32>,
+    /// Hashes without the further labels, for random draws.
     pub(super) doc_hash: Vec<u64>,
     pub(super) query_hash: Vec<u64>,
+    /// A checksum of all queries, whatever their order, with the further labels.
+    pub(super) checksum: u64,
 }
 
 /// The order of rows whose cells have the given hashes.
@@ -24,19 +29,33 @@ pub(super) fn content_order(row_hashes: &[u64], data: &RowData) -> ContentOrder 
     let grouping = &data.grouping;
     let hashes = row_hashes.par_iter().enumerate();
     let by_row: Vec<u64> = hashes.map(|(row, &hash)| doc_hash(hash, data, row)).collect();
+    let with_extra = with_extra_labels(&by_row, data);
     let mut rows = grouping.rows.clone();
-    let mut query_hash = vec![0; grouping.queries.len()];
+    // Of each query: its hash, and that with the further labels.
+    let mut query_hash = vec![[0; 2]; grouping.queries.len()];
     let by_query = slices_by_query(&mut rows, &grouping.queries, 1);
     by_query.into_par_iter().zip(&mut query_hash).enumerate().for_each(|(q, (docs, hash))| {
         sort_by_hash(docs, &by_row);
-        *hash = fold(docs, &by_row, data.query_weight.as_ref().map_or(1.0, |w| w[q]));
+        let weight = data.query_weight.as_ref().map_or(1.0, |w| w[q]);
+        *hash = [fold(docs, &by_row, weight); 2];
+        if let Some(with_extra) = &with_extra {
+            let is_alike = |&a: &u32, &b: &u32| by_row[a as usize] == by_row[b as usize];
+            for alike in docs.chunk_by_mut(is_alike) {
+                alike.sort_by_key(|&row| with_extra[row as usize]);
+            }
+            hash[1] = fold(docs, with_extra, weight);
+        }
     });
     let mut query_of: Vec<u32> = (0..grouping.queries.len() as u32).collect();
     query_of.par_sort_unstable_by_key(|&q| (query_hash[q as usize], q));
     let grouping = gathered(&rows, &grouping.queries, &query_of);
-    let doc_hash = grouping.gather(&by_row);
-    let query_hash = query_of.iter().map(|&q| query_hash[q as usize]).collect();
-    ContentOrder { grouping, query_of, doc_hash, query_hash }
+    ContentOrder {
+        doc_hash: grouping.gather(&by_row),
+        query_hash: query_of.iter().map(|&q| query_hash[q as usize][0]).collect(),
+        checksum: query_hash.iter().fold(0, |sum, [_, hash]| sum.wrapping_add(hash::mix(*hash))),
+        grouping,
+        query_of,
+    }
 }
 
 /// Sorts the documents of a query by hash, then row. Half of a hash and the row make one integer, which
@@ -61,9 +80,21 @@ fn doc_hash(cells: u64, data: &RowData, row: usize) -> u64 {
     };
     let parts = [label, extra(&data.row_weight, 1.0), extra(&data.base_score, 0.0)];
     let position = data.position.as_ref().map(|position| u64::from(position[row]));
-    let extra_labels = data.extra_labels.iter().map(|extra| (extra.values[row] + 0.0).to_bits());
-    let parts = parts.into_iter().chain(position).chain(extra_labels.map(u64::from));
-    parts.fold(cells, |hash, part| hash::mix(hash ^ part).rotate_left(1))
+    parts.into_iter().chain(position).fold(cells, add)
+}
+
+/// The hashes of documents with their further labels; `None` if there are no such labels.
+fn with_extra_labels(by_row: &[u64], data: &RowData) -> Option<Vec<u64>> {
+    let with_extra = |(row, &hash): (usize, &u64)| {
+        let values = data.extra_labels.iter().map(|extra| (extra.values[row] + 0.0).to_bits());
+        values.map(u64::from).fold(hash, add)
+    };
+    let is_any = !data.extra_labels.is_empty();
+    is_any.then(|| by_row.par_iter().enumerate().map(with_extra).collect())
+}
+
+fn add(hash: u64, part: u64) -> u64 {
+    hash::mix(hash ^ part).rotate_left(1)
 }
 
 fn fold(docs: &[u32], by_row: &[u64], weight: f64) -> u64 {

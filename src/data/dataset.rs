@@ -134,9 +134,7 @@ impl Dataset {
 
     /// The number of documents and a checksum of all queries; those of two shards can be added.
     pub(crate) fn content(&self) -> [u64; 2] {
-        let queries = self.query_hash().iter();
-        let content = queries.fold(0u64, |sum, &hash| sum.wrapping_add(hash::mix(hash)));
-        [self.num_docs() as u64, content]
+        [self.num_docs() as u64, self.checksum()]
     }
 
     /// The fingerprint of all shards, given the sum of their contents.
@@ -149,15 +147,6 @@ impl Dataset {
     /// The number of features, including unused ones and ranks.
     pub fn num_features(&self) -> usize {
         self.binning.num_features()
-    }
-
-    /// Whether a document has no value in a feature that has bins.
-    pub fn has_missing(&self, feature: usize) -> bool {
-        let location = self.binning().layout().locations().get(feature).copied().flatten();
-        location.is_some_and(|location| {
-            let mut column = self.matrix().column(location.column as usize).iter();
-            column.any(|&byte| u16::from(location.code(byte)) + 1 == location.codes)
-        })
     }
 
     /// Whether the second half of the features are the ranks of the first half within queries.

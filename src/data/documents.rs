@@ -64,14 +64,19 @@ impl Documents {
         &self.order.query_of
     }
 
-    /// A hash of each document's content, which identifies it in random draws.
+    /// A hash of each document's content without its further labels, which identifies it in random draws.
     pub fn doc_hash(&self) -> &[u64] {
         &self.order.doc_hash
     }
 
-    /// A hash of each query's content.
+    /// A hash of each query's content without further labels.
     pub fn query_hash(&self) -> &[u64] {
         &self.order.query_hash
+    }
+
+    /// A checksum of all queries with all labels, whatever their order.
+    pub(crate) fn checksum(&self) -> u64 {
+        self.order.checksum
     }
 
     /// The weight of each document, if given.
