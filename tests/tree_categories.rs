@@ -4,7 +4,7 @@
 
 use rustrank::binning::{BinOptions, BinnedMatrix, Binning, CategoryBins};
 use rustrank::data::{MissingPolicy, StridedTable};
-use rustrank::model::{Forest, Model, Set, Tree};
+use rustrank::model::{Forest, Model, Set, Split, Tree};
 use rustrank::random::draw;
 use rustrank::tree::{
     BinnedTree, CategoryOptions, Constraints, GrowOptions, Grower, TrainingTable, TreeJob,
@@ -185,7 +185,13 @@ fn bare() -> GrowOptions {
         num_leaves: 6,
         min_leaf_docs: 1,
         min_leaf_hess: 0.0,
-        categories: CategoryOptions { smooth: 0.0, min_docs: 0, most: 254, one_by_one: 0 },
+        categories: CategoryOptions {
+            smooth: 0.0,
+            min_docs: 0,
+            most: 254,
+            one_by_one: 0,
+            missing_unknown: false,
+        },
         ..GrowOptions::default()
     }
 }
@@ -211,6 +217,27 @@ fn the_best_of_all_ways_to_part_categories_is_found() {
         let categories = CategoryOptions { one_by_one: 9, ..bare().categories };
         assert_naive(&world, &GrowOptions { categories, ..bare() }, true);
     }
+}
+
+/// Where no category is rare, missing values with the unknown ones can still be on either side of any split.
+#[test]
+fn missing_values_go_where_unknown_categories_go_if_asked() {
+    let mut found = [0; 2];
+    for seed in 0..12 {
+        let world = World::new(seed, 240, 8);
+        let categories = CategoryOptions { missing_unknown: true, ..bare().categories };
+        let options = GrowOptions { categories, ..bare() };
+        assert_naive(&world, &options, false);
+        for (at, tree_shape) in [TreeShape::Leafwise, TreeShape::Symmetric].into_iter().enumerate()
+        {
+            let forest = world.grow(&GrowOptions { tree_shape, ..options.clone() });
+            let is_category = |split: &&Split| split.feature as usize >= NUM_FEATURES;
+            let splits: Vec<_> = forest.trees()[0].splits().iter().filter(is_category).collect();
+            assert!(splits.iter().all(|split| !split.missing_left));
+            found[at] += splits.len();
+        }
+    }
+    assert!(found.into_iter().all(|splits| splits > 10), "{found:?}");
 }
 
 #[test]

@@ -34,6 +34,9 @@ parameters! {
         /// is smoothed. Symmetric trees do so with any number.
         pub one_by_one: usize = 4, within ParamRange::from(0.0).to(4_294_967_295.0),
             as "category_one_by_one";
+        /// Whether missing values of a feature with categories go where unknown categories go. Otherwise
+        /// each split chooses their side. LightGBM has no such choice: `exportable="lightgbm"` sets this.
+        pub missing_unknown: bool = false, as "missing_is_unknown";
     }
 }
 
@@ -107,8 +110,13 @@ impl ConstrainedSearch<'_> {
                 groups.push(group(sum, feature.docs_of(code.into()), GroupKind::Category(code)));
             }
         }
-        groups.extend((pool != 0).then(|| group(pool, pool_docs, GroupKind::HistogramPool)));
         let (missing, docs) = (feature.sums[missing], feature.docs_of(missing));
+        if options.missing_unknown {
+            pool = pool.wrapping_add(missing);
+            pool_docs += docs;
+        }
+        groups.extend((pool != 0).then(|| group(pool, pool_docs, GroupKind::HistogramPool)));
+        let missing = if options.missing_unknown { 0 } else { missing };
         groups.extend((missing != 0).then(|| group(missing, docs, GroupKind::Missing)));
         groups
     }

@@ -211,7 +211,7 @@ class LambdaMART(TreeRanker):
         How trees are made different by chance.
     monotone, interactions, feature_weight
         What bounds the use of features.
-    category_smooth, min_category_docs, max_categories, category_one_by_one
+    category_smooth, min_category_docs, max_categories, category_one_by_one, missing_is_unknown
         How splits on categories are chosen.
     queries_per_tree, docs_per_tree, doc_sampling, top_docs
         What each tree is grown from.

@@ -58,6 +58,7 @@ class GrowthOptions(SharedOptions, total=False):
     min_category_docs: int
     max_categories: int
     category_one_by_one: int
+    missing_is_unknown: bool
     monotone: Mapping[str | int, int] | Sequence[int] | None
     interactions: Sequence[Sequence[str | int]] | None
     feature_weight: Mapping[str | int, float] | Sequence[float] | None

@@ -74,16 +74,8 @@ def _of_data(dataset: Any, library: str) -> str | None:
     large = [names[at] for at in features if _largest(dataset, at) > _LARGEST_CATEGORY]
     if large:
         return f"categories above a million ({some(large)}); number them from 0"
-    missing = [names[at] for at in features if dataset._core.has_missing(at)]
-    if missing:
-        return (
-            f"splits that send missing values with some categories ({some(missing)}); "
-            "make missing values a category of their own"
-        )
     return None
 
 
 def _largest(dataset: Dataset, feature: int) -> int:
-    # Texts are numbered from 0, and are never so many.
-    numbers = [one for one in dataset.categories(feature) if isinstance(one, int)]
-    return max(numbers, default=0)
+    return max(dataset._core.binning.categories(feature) or [], default=0)

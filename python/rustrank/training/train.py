@@ -219,6 +219,10 @@ def train(
     category_one_by_one : int, default 4
         With up to so many categories in a node, one at a time is parted from the rest, and nothing
         is smoothed. Symmetric trees do so with any number. Within: from 0.
+    missing_is_unknown : bool, default False
+        Whether missing values of a feature with categories go where unknown categories go.
+        Otherwise each split chooses their side. LightGBM has no such choice:
+        ``exportable="lightgbm"`` sets this.
     monotone : Mapping[str | int, int] | Sequence[int], optional
         The direction in which scores may move as a feature grows, all else being equal: 1 for up,
         -1 for down, by name or number; or a list with one for each feature, 0 where there is none.
@@ -346,6 +350,8 @@ def train(
         _refuse_call_of_others(dataset, more)
     refuse_unknown(options, [*TRAININGS["train"], *DocArguments._fields])
     every = train_options(options)
+    if every["exportable"] == "lightgbm":
+        every["missing_is_unknown"] = True
     check_exportable(dataset, every)
     is_launched = launched_world_size() and not isinstance(dataset, Dataset)
     if every["workers"] is not None or is_launched:

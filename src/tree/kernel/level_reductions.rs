@@ -9,6 +9,7 @@ use super::search::{
 };
 use crate::simd::for_levels;
 use crate::tree::column_scan::{NodeColumns, SiblingPair, SplitSearcher};
+use crate::tree::constraints::ActiveConstraints;
 use crate::tree::features::{FeatureSet, FeatureSlot};
 use crate::tree::split_noise::SplitNoise;
 use crate::tree::split_search::SearchNode;
@@ -199,7 +200,10 @@ fn add_feature<Ops: SearchOps>(
 ) {
     let NodeColumns { searcher, node, .. } = columns;
     let codes = usize::from(slot.location.codes);
-    let missing = sums[codes - 1];
+    let is_unknown = |constraints: &ActiveConstraints| constraints.categories.missing_unknown;
+    // Then they stay with all others.
+    let stays = slot.is_category && searcher.constraints.is_some_and(is_unknown);
+    let missing = if stays { 0 } else { sums[codes - 1] };
     let (right, left) = values.split_at_mut(feature.len);
     if missing != 0 && !feature.has_missing {
         // Up to here the side of missing values made no difference.

@@ -224,6 +224,7 @@ def _trees(given: Given, train: dict[str, Any]) -> None:
         "features_per_tree": given.number("feature_fraction", 1.0),
         "features_per_node": given.number("feature_fraction_bynode", 1.0),
         "category_smooth": given.number("cat_smooth", 10.0),
+        "missing_is_unknown": True,
         "max_categories": given.count("max_cat_threshold", 32, 1),
         "category_one_by_one": given.count("max_cat_to_onehot", 4, 0),
     }
