@@ -47,6 +47,7 @@ mod block_sums;
 pub mod boosting;
 #[cfg(feature = "capi")]
 pub mod capi;
+mod category_list;
 #[cfg(feature = "train")]
 pub mod combine;
 #[cfg(feature = "train")]
@@ -89,6 +90,7 @@ pub mod simd;
 #[cfg(feature = "train")]
 pub mod tree;
 
+pub use category_list::CategoryList;
 #[cfg(feature = "train")]
 pub use data::Dataset;
 pub use error::{Error, ErrorKind, Fault, Place, Result};

@@ -10,7 +10,17 @@ use std::path::{Path, PathBuf};
 /// Lowest first; modules of one layer do not see each other unless `ALLOWED` says so.
 const LAYERS: &[&[&str]] = &[
     &["error", "hash"],
-    &["gradient", "random", "interrupt", "huge_pages", "progress", "schema", "simd", "exact_sum"],
+    &[
+        "category_list",
+        "gradient",
+        "random",
+        "interrupt",
+        "huge_pages",
+        "progress",
+        "schema",
+        "simd",
+        "exact_sum",
+    ],
     &["queries", "block_sums", "binning", "model"],
     &["metric", "data"],
     &["tree", "objective", "combine", "rounds"],

@@ -8,6 +8,7 @@ use super::layout::ColumnLayout;
 use super::mapper::BinMapper;
 use super::matrix::BinnedMatrix;
 use super::sample::{RowSample, mappers_of_table};
+use crate::CategoryList;
 use crate::Interrupt;
 use crate::error::{Error, Result, room_for};
 use crate::hash;
@@ -18,7 +19,7 @@ use std::iter;
 use std::ops::Range;
 
 /// How bins are chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BinOptions {
     /// The most bins of a feature, without the missing bin: 2 to 255.
     pub max_bins: usize,
@@ -27,8 +28,8 @@ pub struct BinOptions {
     /// The categorical features, ascending. Their most frequent categories have bins, at most
     /// `max_bins - 1`; all others share one more bin.
     pub categorical: Vec<u32>,
-    /// The names of categories: see [`Binning::with_category_names`].
-    pub category_names: BTreeMap<u32, Vec<String>>,
+    /// The lists of categories: see [`Binning::with_category_lists`].
+    pub category_lists: BTreeMap<u32, CategoryList>,
     /// Whether a [`Dataset`](crate::Dataset) of a whole table has the ranks of its values within queries
     /// as additional features.
     pub query_ranks: bool,
@@ -43,7 +44,7 @@ impl Default for BinOptions {
             max_bins: 255,
             sample_rows: 1 << 16,
             categorical: Vec::new(),
-            category_names: BTreeMap::new(),
+            category_lists: BTreeMap::new(),
             query_ranks: false,
         }
     }
@@ -73,7 +74,7 @@ pub struct Binning {
     tables: Vec<ThresholdTable>,
     /// The categorical features.
     categorical: Vec<usize>,
-    category_names: BTreeMap<u32, Vec<String>>,
+    category_lists: BTreeMap<u32, CategoryList>,
     /// Whether the second half of the features are the ranks of the first half within queries.
     query_ranks: bool,
 }
@@ -132,7 +133,7 @@ impl Binning {
         }
         // Lists of cells, mappers and locations.
         room_for("the bins of all features", 128 * num_features as u64)?;
-        Ok(Self::with(choose()?).with_category_names(options.category_names.clone()))
+        Ok(Self::with(choose()?).with_category_lists(options.category_lists.clone()))
     }
 
     /// The bins between given thresholds: finite, ascending, at most 254 per feature. `None` for a
@@ -189,8 +190,8 @@ impl Binning {
             Some(ThresholdTable::new(feature, mapper, location, is_alone))
         };
         let tables = (0..mappers.len()).filter_map(table).collect();
-        let category_names = BTreeMap::new();
-        Self { mappers, layout, tables, categorical, category_names, query_ranks: false }
+        let category_lists = BTreeMap::new();
+        Self { mappers, layout, tables, categorical, category_lists, query_ranks: false }
     }
 
     /// The bins of each feature.
@@ -227,16 +228,16 @@ impl Binning {
         self
     }
 
-    /// The same bins with names of categories: category `i` of a feature has the name at index `i`.
+    /// The same bins with lists of categories: category `i` of a feature is that at index `i`.
     #[must_use]
-    pub fn with_category_names(mut self, names: BTreeMap<u32, Vec<String>>) -> Self {
-        self.category_names = names;
+    pub fn with_category_lists(mut self, lists: BTreeMap<u32, CategoryList>) -> Self {
+        self.category_lists = lists;
         self
     }
 
-    /// The names of the categories of each feature that has names.
-    pub fn category_names(&self) -> &BTreeMap<u32, Vec<String>> {
-        &self.category_names
+    /// The list of categories of each feature that has one.
+    pub fn category_lists(&self) -> &BTreeMap<u32, CategoryList> {
+        &self.category_lists
     }
 
     /// Whether the second half of the features are ranks of the first half.

@@ -160,6 +160,6 @@ pub fn binning_of(model: &Model) -> Result<Binning> {
         list.dedup();
     }
     let binning = Binning::of_lists(thresholds, &categories)?;
-    let binning = binning.with_category_names(model.category_names());
+    let binning = binning.with_category_lists(model.category_lists());
     Ok(if model.ranks_features() { binning.with_query_ranks() } else { binning })
 }

@@ -317,6 +317,7 @@ fn check_bins(set: &EvaluationSet, train: &Arc<Dataset>) -> Result<()> {
     let same = Arc::ptr_eq(ours, theirs)
         || (ours.mappers() == theirs.mappers()
             && ours.layout() == theirs.layout()
+            && ours.category_lists() == theirs.category_lists()
             && ours.query_ranks() == theirs.query_ranks());
     if same {
         return Ok(());

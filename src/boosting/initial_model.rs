@@ -6,11 +6,11 @@ use super::evaluation::EvaluationSets;
 use super::loss::ClassTarget;
 use super::score_cache::ScoreCache;
 use super::trainer::TrainingPlan;
-use crate::Interrupt;
 use crate::data::{Dataset, Documents};
 use crate::error::{self, Error, Result};
 use crate::model::{Component, Forest, Model, Part};
 use crate::objective::Target;
+use crate::{CategoryList, Interrupt};
 
 /// The model before the first round.
 pub(super) struct InitialModel {
@@ -40,32 +40,25 @@ impl InitialModel {
         let is_scored = all.iter().all(|dataset| dataset.base_score().is_some());
         let any_scored = all.iter().any(|dataset| dataset.base_score().is_some());
         let origin = ScoreOrigin::Model;
-        if let Some(BaseModel { model, .. }) = &plan.base {
-            let what = "the base has another number of features";
-            error::check_features(what, model.num_features(), dataset.num_features())?;
-            model.check_base()?;
-            check_categories(model, dataset)?;
-            check_ranks(model, dataset)?;
-        }
+        let base = plan.base.as_ref().map(|base| base_for(&base.model, dataset)).transpose()?;
         if let Some(class_target) = class_target {
             if any_scored {
                 let what = "classes have no base scores: a score cannot be told from margins";
                 return Err(Error::data("base", what).hint("make the datasets without base scores"));
             }
-            let model = start_of_classes(plan, class_target, dataset)?;
+            let model = start_of_classes(base, class_target, plan, dataset)?;
             return Ok(Self { model, origin: ScoreOrigin::Classes });
         }
-        let Some(base) = &plan.base else {
+        let (Some(model), Some(BaseModel { is_scored: keeps, .. })) = (base, &plan.base) else {
             let mut model = empty(dataset)?;
             if dataset.base_score().is_none() {
                 model.set_intercept(plan.loss.start_score(dataset)?)?;
             }
             return Ok(Self { model, origin });
         };
-        let model = base.model.clone();
         // Base scores that accompany a sum of trees are those it was trained on; with any other
         // model they are its own scores.
-        let can_follow = !base.is_scored && (is_plain(&model) || !any_scored);
+        let can_follow = !keeps && (is_plain(&model) || !any_scored);
         if can_follow && can_score(&model, dataset.binning()) {
             return Ok(Self { model, origin });
         }
@@ -87,28 +80,28 @@ fn empty(dataset: &Dataset) -> Result<Model> {
 
 /// A model of classes without trees, or the base model if it has the same classes.
 fn start_of_classes(
-    plan: &TrainingPlan,
+    base: Option<Model>,
     class_target: &ClassTarget,
+    plan: &TrainingPlan,
     dataset: &Dataset,
 ) -> Result<Model> {
     let mut model = empty(dataset)?;
-    let Some(base) = &plan.base else {
+    let Some(base) = base else {
         model.add(Component::new(Part::Classes(
             class_target.start(dataset.num_features(), plan.params.dropout.is_some())?,
         )))?;
         return Ok(model);
     };
-    let (model, components) = (&base.model, base.model.components());
-    let is_alone = model.intercept() == 0.0 && components.iter().all(Component::is_plain);
-    if !is_alone || !model.classes().is_some_and(|classes| class_target.is_of(classes)) {
+    let is_alone = base.intercept() == 0.0 && base.components().iter().all(Component::is_plain);
+    if !is_alone || !base.classes().is_some_and(|classes| class_target.is_of(classes)) {
         let what = "classes can go on only from a model of the same classes, gains and link";
         return Err(Error::param("base", what)
             .hint("other losses, lambdamart among them, take any model as their base"));
     }
-    if !can_score(&base.model, dataset.binning()) {
+    if !can_score(&base, dataset.binning()) {
         return Err(bins_mismatch());
     }
-    Ok(base.model.clone())
+    Ok(base)
 }
 
 /// The scores of a data set by a model: the same sums in the same order as in training.
@@ -146,24 +139,53 @@ pub(super) fn is_native_forest(component: &Component) -> bool {
     component.is_plain() && matches!(&component.part, Part::Forest(f) if f.is_native())
 }
 
-/// Returns an error if a data set has other features than a model.
+/// A model that training on a data set goes on from, with the numbers that the data set gives to categories.
+fn base_for(model: &Model, dataset: &Dataset) -> Result<Model> {
+    let what = "the base has another number of features";
+    error::check_features(what, model.num_features(), dataset.num_features())?;
+    model.check_base()?;
+    check_ranks(model, dataset)?;
+    let lists = dataset.binning().category_lists();
+    let mut first = Model::new(dataset.num_features());
+    for (&feature, list) in lists {
+        first.set_category_list(feature, Some(list));
+    }
+    let mut theirs = model.category_lists();
+    theirs.retain(|feature, _| !lists.contains_key(feature));
+    let mut base = model.clone();
+    Model::share_categories(&mut [&mut first, &mut base], &theirs.into_keys().collect())?;
+    Ok(base)
+}
+
+/// Returns an error if a data set has other features than a model, or other categories.
 pub(super) fn check_features(model: &Model, dataset: &Dataset) -> Result<()> {
     let what = "the dataset has another number of features than the model";
     error::check_features(what, dataset.num_features(), model.num_features())?;
+    check_categories(model, dataset)?;
     check_ranks(model, dataset)
 }
 
 /// Returns an error if a data set numbers the categories of a feature differently than a model.
 fn check_categories(model: &Model, dataset: &Dataset) -> Result<()> {
-    let (theirs, own) = (model.category_names(), dataset.binning().category_names());
-    let other = theirs.iter().find(|(feature, names)| own.get(feature) != Some(names));
-    let Some((&feature, names)) = other else { return Ok(()) };
-    let what = "the base numbers the categories of a feature in another way";
-    Err(Error::data("categories", what)
+    let (theirs, own) = (model.category_lists(), dataset.binning().category_lists());
+    // The list of a model that was trained on a base may be longer.
+    let is_same = |feature: &&u32| match (own.get(feature), theirs.get(feature)) {
+        (Some(own), Some(theirs)) => own.begins(theirs),
+        (own, theirs) => own.is_none() && theirs.is_none(),
+    };
+    let Some(&feature) = own.keys().chain(theirs.keys()).find(|feature| !is_same(feature)) else {
+        return Ok(());
+    };
+    let count = |list: Option<&CategoryList>| match list {
+        None => "none, but whole numbers".to_owned(),
+        Some(CategoryList::Texts(texts)) => format!("{} texts", texts.len()),
+        Some(CategoryList::Numbers(numbers)) => format!("{} numbers", numbers.len()),
+    };
+    Err(Error::data("categories", "the dataset has another list of categories than the model")
         .feature(feature as usize)
-        .got(format!("{} categories", own.get(&feature).map_or(0, Vec::len)))
-        .expected(format!("the {} of the base", names.len()))
-        .hint("make the dataset with like=, from the base or its training set"))
+        .got(count(own.get(&feature)))
+        .expected(count(theirs.get(&feature)))
+        .hint("make the dataset with like=, from the model or its training set"))
 }
 
 /// Returns an error if only one of model and data set has ranks within queries.

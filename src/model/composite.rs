@@ -12,7 +12,7 @@ use super::normalisation::Normalisation;
 use super::parts::{Classes, Forest, Linear, Part, Set};
 use super::tree::Tree;
 use crate::error::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// How deep models may stand inside models.
@@ -81,7 +81,9 @@ impl Model {
     }
 
     /// The weighted sum of models, each with its weight.
-    pub fn sum(parts: Vec<(f64, Self)>) -> Result<Self> {
+    pub fn sum(mut parts: Vec<(f64, Self)>) -> Result<Self> {
+        let mut shared: Vec<&mut Self> = parts.iter_mut().map(|(_, model)| model).collect();
+        Self::share_categories(&mut shared, &BTreeSet::new())?;
         let models: Vec<&Self> = parts.iter().map(|(_, model)| model).collect();
         let mut sum = Self::around(&models);
         for (weight, model) in parts {
@@ -92,15 +94,15 @@ impl Model {
     }
 
     /// An empty model for components made of these models: it has the feature names of the first and the
-    /// category names of all, and ranks features within queries if all of them do.
+    /// lists of categories of all, which they [share](Self::share_categories), and ranks features within queries if all of them do.
     pub fn around(models: &[&Self]) -> Self {
         let Some(first) = models.first() else { return Self::default() };
         let query_ranks = models.iter().all(|model| model.query_ranks);
         let num_features = if query_ranks { first.num_features } else { first.num_raw_features() };
         let names = first.feature_names.as_ref().map(|names| names[..num_features].to_vec());
         let mut around = Self { query_ranks, feature_names: names, ..Self::new(num_features) };
-        for (feature, names) in models.iter().rev().flat_map(|model| model.category_names()) {
-            around.set_category_names(feature, &names);
+        for (feature, list) in models.iter().rev().flat_map(|model| model.category_lists()) {
+            around.set_category_list(feature, Some(&list));
         }
         around
     }
@@ -306,6 +308,10 @@ impl Model {
                 forests.iter().map(move |forest| (&forest.trees()[round], forest.sets()))
             })
         })
+    }
+
+    pub(super) fn components_mut(&mut self) -> &mut [Component] {
+        &mut self.components
     }
 
     /// Sets the leaf values of tree `at` of [`trees`](Self::trees).

@@ -1,7 +1,7 @@
 //! Models for Python.
 
 use super::arrays::{ArrayArg, NewArray, NewMatrix, ReadArgs, TableArg};
-use super::dataset::{PyBinning, PyDataset, QueryArg};
+use super::dataset::{CategoryLists, PyBinning, PyDataset, QueryArg, category_lists};
 use super::gil::{attached, detached, detached_inline};
 use super::metrics::MetricArgs;
 use super::params::parsed;
@@ -17,7 +17,7 @@ use crate::model::{Child, Explainer, Model, Part, Scorer, Split, write_whole};
 use crate::settings::RefitTrainOptions;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -173,9 +173,16 @@ impl PyBooster {
         self.inner.feature_names().map(<[String]>::to_vec)
     }
 
-    /// The names of the categories of each feature whose categories have names.
-    fn category_names(&self) -> BTreeMap<u32, Vec<String>> {
-        self.inner.category_names()
+    /// The features whose categories our own trees test for.
+    fn categorical(&self) -> Vec<u32> {
+        let native = self.inner.forests().filter(|forest| forest.is_native());
+        let sets = native.flat_map(|forest| forest.sets().iter().map(|set| set.feature));
+        sets.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The list of categories of each feature that has one.
+    fn category_lists(&self) -> CategoryLists {
+        category_lists(self.inner.category_lists())
     }
 
     /// The attributes that training has recorded.

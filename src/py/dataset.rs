@@ -10,7 +10,7 @@ use crate::data::{self, ExtraLabels, LoadOptions, MissingPolicy, RowData};
 use crate::distributed;
 use crate::error::{Error, Result, lock};
 use crate::objective::Augment;
-use crate::{Grouping, Queries};
+use crate::{CategoryList, Grouping, Queries};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -48,18 +48,50 @@ impl RowArgs {
     }
 }
 
-/// The names of the categories of features, where they have names.
-type CategoryNames = BTreeMap<u32, Vec<String>>;
+/// The lists of categories of features that have one.
+pub(super) type CategoryLists = BTreeMap<u32, CategoryListArg>;
+
+/// The categories of a feature: a list of `str`, or of `float`.
+#[derive(FromPyObject, IntoPyObject)]
+pub(super) enum CategoryListArg {
+    Texts(Vec<String>),
+    Numbers(Vec<f64>),
+}
+
+impl From<CategoryListArg> for CategoryList {
+    fn from(list: CategoryListArg) -> Self {
+        match list {
+            CategoryListArg::Texts(texts) => Self::Texts(texts),
+            CategoryListArg::Numbers(numbers) => Self::Numbers(numbers),
+        }
+    }
+}
+
+impl From<CategoryList> for CategoryListArg {
+    fn from(list: CategoryList) -> Self {
+        match list {
+            CategoryList::Texts(texts) => Self::Texts(texts),
+            CategoryList::Numbers(numbers) => Self::Numbers(numbers),
+        }
+    }
+}
+
+/// Lists as Python has them.
+pub(super) fn category_lists(lists: BTreeMap<u32, CategoryList>) -> CategoryLists {
+    lists.into_iter().map(|(feature, list)| (feature, list.into())).collect()
+}
 
 /// How bins are chosen: `max_bins`, `sample_rows`, whether ranks within queries are features too, the
-/// features that hold categories, and what those are called.
+/// features that hold categories, and the lists of those.
 #[derive(FromPyObject)]
-pub(super) struct BinArgs(usize, usize, bool, Vec<u32>, CategoryNames);
+pub(super) struct BinArgs(usize, usize, bool, Vec<u32>, CategoryLists);
 
 impl BinArgs {
     fn options(self) -> BinOptions {
-        let Self(max_bins, sample_rows, query_ranks, categorical, category_names) = self;
-        BinOptions { max_bins, sample_rows, categorical, category_names, query_ranks }
+        let Self(max_bins, sample_rows, query_ranks, categorical, lists) = self;
+        let category_lists =
+            lists.into_iter().map(|(feature, list)| (feature, list.into())).collect();
+        BinOptions { max_bins, sample_rows, categorical, category_lists, query_ranks }
     }
 }
 
@@ -163,9 +195,9 @@ impl PyBinning {
         self.inner.categorical().to_vec()
     }
 
-    /// The names of the categories of each feature whose categories have names.
-    fn category_names(&self) -> CategoryNames {
-        self.inner.category_names().clone()
+    /// The list of categories of each feature that has one.
+    fn category_lists(&self) -> CategoryLists {
+        category_lists(self.inner.category_lists().clone())
     }
 
     fn unused_features(&self) -> Vec<usize> {
@@ -356,11 +388,6 @@ impl PyDataset {
     fn query_weight(&self) -> Option<NewArray<f64>> {
         let weight = self.inner.query_weight()?;
         Some(NewArray(self.by_query(weight.iter().copied())))
-    }
-
-    /// Whether a document has no value in a feature that has bins.
-    fn has_missing(&self, feature: usize) -> bool {
-        self.inner.has_missing(feature)
     }
 
     /// A hash of everything that training uses; equal for any order of the rows.

@@ -10,6 +10,7 @@ use crate::model::{
     Component, Derived, Model, Normalisation, Part, Ranker, Stack, derive as derived_of,
 };
 use pyo3::prelude::*;
+use std::collections::BTreeSet;
 
 /// A normalisation of scores: `(mean, scale)`, or a name.
 #[derive(FromPyObject)]
@@ -48,16 +49,18 @@ pub(super) struct StackArgs<'py> {
 impl StackArgs<'_> {
     /// A model that is the stack, with the names of the first ranker.
     pub(super) fn model<'a>(&self, rankers: impl Iterator<Item = &'a Model>) -> Result<Model> {
-        let models: Vec<&Model> = rankers.collect();
+        let (mut models, mut outer) =
+            (rankers.cloned().collect::<Vec<_>>(), self.outer.model().clone());
+        let seeing = models.iter_mut().chain(self.own.then_some(&mut outer));
+        Model::share_categories(&mut seeing.collect::<Vec<_>>(), &BTreeSet::new())?;
         // Each ranker computes ranks within queries itself.
-        let raw = Model::new(models.first().map_or(0, |model| model.num_raw_features()));
-        let mut stacked = Model::around(&[&models[..], &[&raw]].concat());
-        let ranker = |(model, normalising): (&&Model, &NormalisationArg)| {
-            Ok(Ranker { normalisation: normalising.normalisation()?, model: Model::clone(model) })
+        let raw = Model::new(models.first().map_or(0, Model::num_raw_features));
+        let mut stacked = Model::around(&models.iter().chain([&raw]).collect::<Vec<_>>());
+        let ranker = |(model, normalising): (Model, &NormalisationArg)| {
+            Ok(Ranker { normalisation: normalising.normalisation()?, model })
         };
-        let rankers = models.iter().zip(&self.normalisations).map(ranker);
-        let rankers = rankers.collect::<Result<_>>()?;
-        let (derived, outer) = (derived(&self.features)?, self.outer.model().clone());
+        let rankers = models.into_iter().zip(&self.normalisations).map(ranker);
+        let (rankers, derived) = (rankers.collect::<Result<_>>()?, derived(&self.features)?);
         let stack = Stack::new(raw.num_features(), rankers, derived, self.own, outer)?;
         stacked.add(Component::new(Part::Stack(Box::new(stack))))?;
         Ok(stacked)

@@ -177,7 +177,7 @@ def test_a_base_of_texts_cannot_score_letor_text(tmp_path: Path) -> None:
     docs = _text(tmp_path)
     words = {"word": [["a", "b"][row % 2] for row in range(len(docs.y))], "x": docs.X[:, 0]}
     base = rr.train(rr.Dataset(words, docs.y, qid=docs.qid, categorical=["word"]), num_trees=1)
-    with pytest.raises(rr.ParamError, match="base: its categories are texts"):
+    with pytest.raises(rr.ParamError, match="base: it has texts"):
         rr.Dataset.from_letor(tmp_path / "docs.txt", base=base)
 
 

@@ -120,3 +120,91 @@ def test_models_of_lightgbm_know_their_categories(tmp_path: Path, numbers: bool)
         assert np.ptp(wanted) > 0.1
         assert np.array_equal(ours.predict(frame), wanted), name
         assert np.array_equal(back.predict(frame), wanted), name
+
+
+NUMBERS: dict[str, Any] = {
+    "whole": [3, 7, 19, 40, 41, 101],
+    "negative": [-7, -1, 0, 4, 5, 6],
+    "fractions": [0.25, 0.5, 1.5, 2.0, 7.75, 1e9],
+    "large": [2**31 + at for at in range(6)],
+    "truth": [False, True],
+}
+
+
+def _numbers(kind: str, seed: int, rows: int = 1200) -> Any:
+    random = np.random.default_rng(seed)
+    shops = pd.Series(random.choice(NUMBERS[kind], rows)).astype("category")
+    return pd.DataFrame({"shop": shops, "x": random.normal(size=rows)})
+
+
+def _worth(frame: Any) -> Any:
+    return frame["shop"].astype(float).rank(method="dense") % 3
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_a_file_has_categories_that_are_numbers(kind: str, tmp_path: Path) -> None:
+    frame = _numbers(kind, 0)
+    ranker = compat.LGBMRanker(**FEW).fit(frame, _worth(frame), group=SIZES)
+    ranker.booster_.save_model(tmp_path / "m.txt")
+    again = rr.Booster.load(tmp_path / "m.txt")
+    for rows in (
+        frame,
+        _numbers(kind, 1, 300),
+        frame.assign(shop=frame["shop"].where(frame.x > 0)),
+    ):
+        assert np.array_equal(again.predict(rows), ranker.predict(rows))
+        values = rows.assign(shop=rows["shop"].astype(float))
+        assert np.array_equal(again.predict(values), ranker.predict(rows))
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_lightgbm_knows_categories_that_are_numbers(kind: str, tmp_path: Path) -> None:
+    lgb = pytest.importorskip("lightgbm")
+    frame = _numbers(kind, 0)
+    ours = compat.LGBMRanker(**FEW).fit(frame, _worth(frame), group=SIZES)
+    ours.booster_.save_model(tmp_path / "ours.txt")
+    read = lgb.Booster(model_file=tmp_path / "ours.txt")
+    theirs = lgb.LGBMRanker(**FEW).fit(frame, _worth(frame), group=SIZES).booster_
+    theirs.save_model(tmp_path / "theirs.txt")
+    loaded = rr.Booster.load(tmp_path / "theirs.txt")
+    back = lgb.Booster(model_str=rr.Booster.from_text(loaded.to_text()).export("lightgbm").decode())
+    for rows in (
+        frame,
+        _numbers(kind, 1, 300),
+        frame.assign(shop=frame["shop"].where(frame.x > 0)),
+    ):
+        assert np.ptp(ours.predict(rows)) > 0.1
+        assert np.array_equal(read.predict(rows), ours.predict(rows))
+        assert np.array_equal(loaded.predict(rows), theirs.predict(rows))
+        assert np.array_equal(back.predict(rows), theirs.predict(rows))
+
+
+@pytest.mark.parametrize("kind", ["whole", "negative"])
+def test_training_goes_on_from_lightgbm_with_categories(kind: str, tmp_path: Path) -> None:
+    lgb = pytest.importorskip("lightgbm")
+    frame, later = _numbers(kind, 0, 1500), _numbers(kind, 1)
+    frame = frame[frame["shop"] != NUMBERS[kind][3]].head(1000)
+    frame = frame.assign(shop=frame["shop"].cat.remove_unused_categories())
+    groups = np.full(50, 20)
+    theirs = lgb.LGBMRanker(**FEW).fit(frame, _worth(frame), group=groups).booster_
+    theirs.save_model(tmp_path / "m.txt")
+    for start in (tmp_path / "m.txt", compat.Booster(model_file=tmp_path / "m.txt")):
+        ranker = compat.LGBMRanker(**FEW).fit(later, _worth(later), group=SIZES, init_model=start)
+        first = ranker.predict(later, num_iteration=FEW["n_estimators"])
+        assert np.allclose(first, theirs.predict(later), rtol=0, atol=1e-12)
+        assert ranker.booster_.num_trees() == 2 * FEW["n_estimators"]
+
+
+def test_lists_of_unknown_columns_are_refused(tmp_path: Path) -> None:
+    """Beside a list, the file has a column that was declared as numbers: it does not say which is which."""
+    lgb = pytest.importorskip("lightgbm")
+    frame = _numbers("whole", 0).assign(kind=np.arange(1200) % 4)
+    data = lgb.Dataset(frame, _worth(frame), group=SIZES, categorical_feature=["kind", "shop"])
+    options = {"objective": "lambdarank", "verbose": -1, "min_data_in_leaf": 5}
+    theirs = lgb.train(options, data, 5)
+    theirs.save_model(tmp_path / "m.txt")
+    ours = rr.Booster.load(tmp_path / "m.txt")
+    with pytest.raises(rr.ParamError, match="does not say which of its lists"):
+        ours.predict(frame)
+    codes = frame.assign(shop=frame["shop"].cat.codes)
+    assert np.array_equal(ours.predict(codes), theirs.predict(frame))

@@ -15,7 +15,7 @@ from rustrank.data import dataset_building as building
 from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, html_facts, size, some
-from rustrank.inputs.categories import Categories, categories_of, encoded, numbered
+from rustrank.inputs.categories import Categories, as_shown, categories_of, encoded, numbered_like
 from rustrank.inputs.docs import EXPECTED, DocArguments, has_parts, is_dataset, is_table, read_docs
 from rustrank.inputs.keywords import OF_DATASET, refuses_unknown
 from rustrank.inputs.queries import numbers_if_all, query_ids_in_errors
@@ -265,8 +265,10 @@ class Dataset:
         reading = building.ReadOptions(missing, infinite, num_threads)
         names = as_names(feature_names)
         known = building.known_categories(like)
-        if known is not None and known.names:
-            message = "like: its categories are texts, and LETOR text holds numbers"
+        if known is not None and known.lists:
+            message = (
+                "like: it has texts or columns of a categorical type, and LETOR text holds numbers"
+            )
             raise ParamError(message, code="like")
         more: dict[str, Any] = {"buffer_bytes": buffer_bytes, "categorical": categorical}
         bins = building.bins_of(like, names, max_bins, sample_rows, query_ranks, **more)
@@ -319,10 +321,10 @@ class Dataset:
         bins = building.bins_of(like, given, max_bins, sample_rows, **declared)
         known, content = building.known_categories(like) or Categories([]), None
         if isinstance(bins, tuple):
-            known, unread = categories_of(source.tables(), categorical, given)
-            bins = *bins[:3], known.features, known.names
+            known, unread = categories_of(source.tables(), categorical, given, reading.missing)
+            bins = *bins[:3], known.features, known.lists
             parts = source.tables() if unread is None else unread
-            code = partial(numbered, known=known, checks=True, missing=reading.missing)
+            code = partial(numbered_like, known=known, missing=reading.missing)
             bins, content = building.sampled(map(code, parts), bins, reading)
         builder = _rustrank.Builder(bins, source.num_rows, reading)
         columns, scores = Columns(), []
@@ -330,7 +332,7 @@ class Dataset:
         names = None
         for batch, read in source.read():
             raw = building.columns_like(read, like, given, f"batch {columns.num_batches}")
-            table = numbered(raw, known, checks=True, missing=reading.missing)
+            table = numbered_like(raw, known, reading.missing)
             if not columns.num_batches:
                 names = building.checked_names(given, table)
                 building.check_names_like(names, like)
@@ -460,14 +462,14 @@ class Dataset:
         """The categorical features."""
         return self._core.binning.categorical()
 
-    def categories(self, feature: int | str) -> list[str] | list[int]:
+    def categories(self, feature: int | str) -> list[str] | list[int] | list[float]:
         """Return the categories of a feature with bins of their own, most frequent first."""
         number = self._number_of(feature)
         found = self._core.binning.categories(number)
         if found is None:
             raise ParamError(f"feature {shown(feature)} holds no categories", code="feature")
-        names = self._core.binning.category_names().get(number)
-        return found if names is None else [names[category] for category in found]
+        known = self._core.binning.category_lists().get(number)
+        return found if known is None else as_shown([known[category] for category in found])
 
     def thresholds(self, feature: int | str) -> NDArray[np.float32]:
         """Return the thresholds between the bins of a feature, by number or name."""

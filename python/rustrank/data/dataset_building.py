@@ -44,7 +44,7 @@ class ReadOptions:
 
 
 #: Options of binning: bins, sampled rows, ranks within queries, categorical features and their texts.
-BinOptions: TypeAlias = tuple[int, int, bool, list[int], dict[int, list[str]]]
+BinOptions: TypeAlias = tuple[int, int, bool, list[int], Mapping[int, list[str] | list[float]]]
 
 
 class LetorOptions:
@@ -217,8 +217,10 @@ def base_of_text(given: Any, like: Any, text: LetorOptions) -> Booster | None:
     text.base_if_needed = isinstance(given, BaseIfNeeded)
     base = base_of(given.booster if text.base_if_needed else given, like, has_scores=False)
     if base is not None:
-        if base._core.category_names():
-            message = "base: its categories are texts, and LETOR text holds numbers"
+        if base._core.category_lists():
+            message = (
+                "base: it has texts or columns of a categorical type, and LETOR text holds numbers"
+            )
             raise ParamError(message, code="base")
         text.base = base._core
     return base
@@ -240,7 +242,7 @@ def base_of_batches(given: Any, like: Any, binning: _rustrank.Binning) -> Booste
 
 def scores_of(base: Booster, table: Table, reading: ReadOptions) -> list[NDArray[np.float64]]:
     """Return the scores of the blocks of a table, whose categories the model numbers in its own way."""
-    own = numbered_for(base._core, table)
+    own = numbered_for(base._core, table, reading.missing)
     return [base._core.score(block, reading) for block in own.blocks()]
 
 
@@ -255,7 +257,7 @@ def binning_of(like: Any) -> _rustrank.Binning | None:
 def known_categories(like: Any) -> Categories | None:
     """Return the categories of ``like``."""
     binning = binning_of(like)
-    return None if binning is None else Categories(binning.categorical(), binning.category_names())
+    return None if binning is None else Categories(binning.categorical(), binning.category_lists())
 
 
 def bins_of(
@@ -273,7 +275,7 @@ def bins_of(
         most = 255 if max_bins is None else whole("max_bins", max_bins, 2, 255)
         rows = 65_536 if sample_rows is None else whole("sample_rows", sample_rows, 2, 2**30)
         own = categories or Categories(numbers_of(more.get("categorical"), names, None))
-        return most, rows, bool(ranks), own.features, own.names
+        return most, rows, bool(ranks), own.features, own.lists
     binning = binning_of(like)
     if binning is None:
         raise wrong_kind("like", like, "a Dataset or a Booster")

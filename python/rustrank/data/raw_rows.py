@@ -11,7 +11,7 @@ import numpy as np
 from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import raw_names
 from rustrank.errors import ParamKindError, shown
-from rustrank.inputs.categories import texts_again, texts_numbered
+from rustrank.inputs.categories import Listed, categories_again, categories_numbered
 from rustrank.inputs.docs import DocArguments, Docs, read_docs
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.tables import columns_of
@@ -42,8 +42,8 @@ class RawRows:
     query: NDArray[np.int64]
     query_ids: NDArray[Any]
     names: list[str] | None
-    #: The texts of features that hold categories, which `X` has the numbers of.
-    texts: dict[int, list[str]] = field(default_factory=dict)
+    #: The lists of features that hold categories, which `X` has the numbers of.
+    listed: dict[int, Listed] = field(default_factory=dict)
 
     @property
     def num_queries(self) -> int:
@@ -72,7 +72,7 @@ class RawRows:
         """Return some rows, with the queries that they are in."""
         kept, query = np.unique(self.query[rows], return_inverse=True)
         ids = self.query_ids[kept]
-        return RawRows(self.X[rows], self.y[rows], query, ids, self.names, self.texts)
+        return RawRows(self.X[rows], self.y[rows], query, ids, self.names, self.listed)
 
     def of_queries(self, queries: NDArray[Any]) -> RawRows:
         """Return the rows of some queries, by number."""
@@ -87,16 +87,16 @@ class RawRows:
 
     def dataset(self, **options: Any) -> Dataset:
         """Return the rows binned."""
-        X = self.table() if self.texts else self.X
+        X = self.table() if self.listed else self.X
         return Dataset(X, self.y, qid=self.query, feature_names=self.names, **options)
 
     def table(self) -> Any:
         """Return the features: a mapping from names to columns where they have names."""
-        if self.names is None and not self.texts:
+        if self.names is None and not self.listed:
             return self.X
-        columns: list[NDArray[Any]] = list(self.X.T)
-        for feature, texts in self.texts.items():
-            columns[feature] = texts_again(columns[feature], texts)
+        columns: list[Any] = list(self.X.T)
+        for feature, listed in self.listed.items():
+            columns[feature] = categories_again(columns[feature], listed)
         if self.names is None:
             return np.column_stack([column.astype(object) for column in columns])
         return dict(zip(self.names, columns, strict=True))
@@ -129,8 +129,8 @@ class RawRows:
         """Return a checksum of all documents, whatever their order and the ids of their queries."""
         whole = hashlib.sha256(np.sort(self.query_hashes()).tobytes())
         whole.update(str(self.names).encode())
-        if self.texts:
-            whole.update(str(self.texts).encode())
+        if self.listed:
+            whole.update(str(self.listed).encode())
         return whole.hexdigest()
 
     def halves(self, seed: int) -> list[tuple[NDArray[Any], NDArray[Any]]]:
@@ -207,8 +207,8 @@ def as_raw_rows(
 
     Rows that were read before are returned as they are. With ``like``, the number and the names of the
     features of another thing and what that is called, named columns are matched to its features. Features
-    may hold texts if ``takes_texts``: they are numbered for what looks at values, and `RawRows.table` has
-    them again.
+    may hold texts and categories if ``takes_texts``: they are numbered for what looks at values, and
+    `RawRows.table` has them again.
     """
     if isinstance(given, RawRows):
         return given
@@ -225,12 +225,12 @@ def docs_to_rows(
 ) -> RawRows:
     """Return documents that were read as numbers."""
     raw = docs.table if like is None else columns_of(docs.table, like[:2], name, like[2])
-    table, texts = texts_numbered(raw)
-    if texts and not takes_texts:
-        feature = next(iter(texts))
+    table, listed = categories_numbered(raw)
+    if listed and not takes_texts:
+        feature = next(iter(listed))
         label = table.names[feature] if table.names else feature
         message = (
-            f"{name}: feature {shown(label)} holds texts, expected numbers: number its categories from 0, and "
+            f"{name}: feature {shown(label)} holds categories, expected numbers: number its categories from 0, and "
             f"declare them by the ranker's categorical=[{shown(label)}]"
         )
         raise ParamKindError(message, code="categorical")
@@ -248,4 +248,4 @@ def docs_to_rows(
     queries, ids = as_queries(docs.qid, docs.group, len(X))
     codes = query_codes(queries)
     check_length(f"group of {name}", len(codes), len(X), "rows")
-    return RawRows(X, y, codes.astype(np.int64), ids, table.names, texts)
+    return RawRows(X, y, codes.astype(np.int64), ids, table.names, listed)

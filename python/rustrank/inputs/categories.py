@@ -1,26 +1,28 @@
-"""Categorical features: which features they are, and the encoding of texts as numbers.
+"""Categorical features: which features they are, and the encoding of categories as whole numbers.
 
-Categories are whole numbers from 0, or texts. Texts are numbered in sorted order, so that the numbers do
-not depend on the order of rows. A text that is not in the training set gets the next number after the last,
-for which no split tests.
+Texts, and all values of columns of a categorical type, have a list of categories in sorted order, so that their
+numbers do not depend on the order of rows. A value that is not in the list of the training set gets the next number
+after the last, for which no split tests. Other columns of whole numbers from 0 have no list: each is its own number.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from rustrank.errors import DataError, ParamKindError, shown, wrong_value
+from rustrank.inputs.category_column import CategoryColumn
 from rustrank.inputs.column_kinds import kind_of_values
 from rustrank.inputs.scalars import as_list
 from rustrank.inputs.tables import Array, Frame, feature_number
-from rustrank.inputs.vectors import as_floats, first_true, is_absent, library
+from rustrank.inputs.vectors import Column, as_floats, first_true, is_absent, library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,12 +34,16 @@ _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 _LARGEST = 2**24
 
 
+#: The categories of a feature, by their numbers.
+CategoryList: TypeAlias = list[str] | list[float]
+
+
 @dataclass(frozen=True)
 class Categories:
-    """The categorical features in rising order, and the texts of those that hold texts."""
+    """The categorical features in rising order, and the list of categories of each that has one."""
 
     features: list[int]
-    names: dict[int, list[str]] = field(default_factory=dict)
+    lists: Mapping[int, CategoryList] = field(default_factory=dict)
 
 
 def numbers_of(given: Any, names: Sequence[str] | None, num_features: int | None) -> list[int]:
@@ -68,98 +74,163 @@ def encoded(
     if known is not None:
         if given is not None:
             raise wrong_value("categorical", given, "none: the bins are those of `like`")
-        return numbered(table, known, checks=True, missing=missing), known
-    features = sorted({*numbers_of(given, names, table.num_features), *_typed(table)})
+        return numbered_like(table, known, missing), known
+    typed = _typed(table)
+    features = sorted({*numbers_of(given, names, table.num_features), *typed})
     columns = _columns(table, features)
-    own = Categories(features, {at: sorted(found) for at, found in _texts(columns).items()})
-    return _encoded(table, columns, own, checks=True, missing=missing), own
+    own = Categories(features, _lists([_found(columns, typed, missing)]))
+    return _encoded(table, columns, own, missing), own
 
 
 def categories_of(
-    tables: Iterator[Table], given: Any, names: Sequence[str] | None
+    tables: Iterator[Table], given: Any, names: Sequence[str] | None, missing: float | None
 ) -> tuple[Categories, Iterable[Table] | None]:
     """Return the categories of a table that comes in parts.
 
-    And all parts, or None if they have been read to find texts.
+    And all parts, or None if they have been read to find the lists of categories.
     """
     first = next(tables)
     own = first.names if names is None else names
-    features = sorted({*numbers_of(given, own, first.num_features), *_typed(first)})
+    typed = _typed(first)
+    features = sorted({*numbers_of(given, own, first.num_features), *typed})
     parts = chain([first], tables)
     # Values that are all missing do not say whether others are texts.
     are_numbers = [
         values.dtype.kind != "O" and bool(np.isfinite(values).any())
         for values in _columns(first, features).values()
     ]
-    if all(are_numbers):
+    if all(are_numbers) and not typed:
         return Categories(features), parts
-    texts: dict[int, set[str]] = {}
-    for table in parts:
-        for feature, found in _texts(_columns(table, features)).items():
-            texts.setdefault(feature, set()).update(found)
-    return Categories(features, {at: sorted(found) for at, found in texts.items()}), None
+    found = (_found(_columns(table, features), typed, missing) for table in parts)
+    return Categories(features, _lists(found)), None
 
 
-def _texts(columns: dict[int, NDArray[Any]]) -> dict[int, set[str]]:
-    """Return the different texts of the columns that hold texts."""
-    return {
-        feature: {value for value in values.tolist() if value is not None}
-        for feature, values in columns.items()
-        if values.dtype.kind == "O"
-    }
+def _found(
+    columns: dict[int, NDArray[Any]], typed: set[int], missing: float | None
+) -> dict[int, set[str] | set[float]]:
+    """Return the different values of the columns that have lists of categories."""
+    found: dict[int, set[str] | set[float]] = {}
+    for feature, values in columns.items():
+        if values.dtype.kind == "O":
+            found[feature] = {value for value in values.tolist() if value is not None}
+        elif feature in typed:
+            # Adding 0 makes one of the two zeros.
+            numbers = np.unique(as_floats(values, "a category").astype(np.float64) + 0.0)
+            found[feature] = set(numbers[np.isfinite(numbers)].tolist()) - {missing}
+    return found
+
+
+def _lists(parts: Iterable[dict[int, set[str] | set[float]]]) -> dict[int, CategoryList]:
+    """Return the categories of each feature in order; nothing where all values are missing."""
+    found: dict[int, set[Any]] = {}
+    for part in parts:
+        for feature, values in part.items():
+            found.setdefault(feature, set()).update(values)
+    for feature, values in found.items():
+        kinds = {isinstance(value, str) for value in values}
+        if len(kinds) > 1:
+            message = (
+                f"feature {feature}: got texts in one part of the rows, and numbers in another"
+            )
+            raise ParamKindError(message, code="categorical")
+    return {feature: sorted(values) for feature, values in found.items() if values}
 
 
 def numbered(
-    table: Table, known: Categories, *, checks: bool = False, missing: float | None = None
+    table: Table, known: Categories, *, missing: float | None, largest: float = _LARGEST
 ) -> Table:
     """Encode a table with known categories."""
-    typed = _typed(table)
-    odd = sorted(typed - set(known.features)) if checks else []
+    lists = known.lists
+    if not table.labels:
+        _refuse_numbers(lists)
+        # Those that are left are their own numbers.
+        lists = {at: own for at, own in lists.items() if isinstance(own[0], str)}
+        if lists and not isinstance(table, Array):
+            raise TypeError(
+                f"feature {min(lists)}: got a sparse matrix, expected a frame with the texts that the "
+                "model was trained on"
+            )
+    columns = _columns(table, {*known.features, *lists, *_typed(table)})
+    return _encoded(table, columns, Categories(known.features, lists), missing, largest)
+
+
+def numbered_like(table: Table, known: Categories, missing: float | None) -> Table:
+    """Encode a further table of a data set, whose categorical columns are known."""
+    odd = sorted(_typed(table) - set(known.features))
     if odd:
         raise TypeError(
             f"{_called(table, odd[0])}: got categories, expected numbers, as in the training set"
         )
-    features = sorted({*(known.features if checks else ()), *known.names, *typed})
-    return _encoded(table, _columns(table, features), known, checks=checks, missing=missing)
+    return numbered(table, known, missing=missing)
 
 
-def numbered_for(core: _rustrank.Booster, table: Table) -> Table:
+def numbered_for(core: _rustrank.Booster, table: Table, missing: float | None = None) -> Table:
     """Encode a table with the categories of a model.
 
-    An array of numbers for a model of LightGBM has the numbers of categories, as it has there.
+    An array of numbers for a model of LightGBM has the numbers of text categories, as it has there.
     """
-    # The columns of a frame have values, also where all are numbers.
-    is_plain = isinstance(table, Array) and table.values.dtype.kind in "fiub" and not table.labels
-    if is_plain and core.attributes().get("source") == "LightGBM":
-        return table
-    return numbered(table, Categories([], core.category_names()))
+    known = Categories(core.categorical(), core.category_lists())
+    attributes = core.attributes()
+    if attributes.get("source") == "LightGBM":
+        # The columns of a frame have values, also where all are numbers.
+        if not table.labels and not (isinstance(table, Array) and table.values.dtype.kind == "O"):
+            _refuse_numbers(known.lists)
+            return table
+        if "pandas_categorical" in attributes:
+            _refuse_unknown(table, known.lists)
+    return numbered(table, known, missing=missing, largest=math.inf)
+
+
+def _refuse_numbers(lists: Mapping[int, CategoryList]) -> None:
+    """Raise an error if an array may hold categories that are numbers, or their places in a list."""
+    for feature, known in lists.items():
+        if not isinstance(known[0], str) and known != list(range(len(known))):
+            first = ", ".join(f"{value:.17g}" for value in known[:3])
+            message = (
+                f"feature {feature} holds the categories {first}, ... of a column of a categorical type, and an "
+                "array does not say whether its numbers are these or their places in that list; give a frame "
+                "with the column's values"
+            )
+            raise ParamKindError(message, code="categorical")
+
+
+def _refuse_unknown(table: Table, lists: Mapping[int, CategoryList]) -> None:
+    """Raise an error for a column of a categorical type where a file of LightGBM does not say which list is its."""
+    odd = sorted(_typed(table) - set(lists))
+    if odd:
+        message = (
+            f"{_called(table, odd[0])}: got categories, and the file of the model does not say which of its lists "
+            "of categories is this column's; give the numbers that LightGBM used, such as column.cat.codes"
+        )
+        raise ParamKindError(message, code="categorical")
 
 
 def _encoded(
     table: Table,
     columns: dict[int, NDArray[Any]],
     known: Categories,
-    *,
-    checks: bool,
     missing: float | None,
+    largest: float = _LARGEST,
 ) -> Table:
     """Return a table with the numbers of categories in place of some columns."""
-    typed = _typed(table)
     for feature, values in columns.items():
-        what, names = _called(table, feature), known.names.get(feature)
-        if values.dtype.kind == "O" and names is not None:
-            columns[feature] = _codes(values, names)
-            continue
-        if feature in typed and (numbers := _as_numbers(names)) is not None:
-            columns[feature] = _codes(as_floats(values, what), numbers)
+        what, own = _called(table, feature), known.lists.get(feature)
+        is_text = own is not None and isinstance(own[0], str)
+        if values.dtype.kind == "O" and own is not None and is_text:
+            columns[feature] = _codes(values, own)
             continue
         if values.dtype.kind == "O" and any(value is not None for value in values):
             raise TypeError(f"{what}: got texts, expected numbers, as in the training set")
         floats = as_floats(values, what)
-        if names is not None and not np.isnan(floats).all():
+        if is_text and not np.isnan(floats).all():
             message = f"{what}: got numbers, expected the texts that the model was trained on"
             raise TypeError(message)
-        columns[feature] = _checked(floats, what, missing) if checks else floats
+        if own is not None and not is_text:
+            columns[feature] = _places(floats, own, missing)
+        elif feature in known.features:
+            columns[feature] = _checked(floats, what, missing, largest)
+        else:
+            columns[feature] = floats
     return _replaced(table, columns)
 
 
@@ -174,27 +245,39 @@ def _typed(table: Table) -> set[int]:
     }
 
 
-def texts_numbered(table: Table) -> tuple[Table, dict[int, list[str]]]:
-    """Return a table with numbers in place of texts, and the texts of each feature that has some."""
+@dataclass(frozen=True)
+class Listed:
+    """The list of categories of a feature, and whether its column has a categorical type."""
+
+    categories: CategoryList
+    is_typed: bool
+
+
+def categories_numbered(table: Table) -> tuple[Table, dict[int, Listed]]:
+    """Return a table with numbers in place of texts and of columns of a categorical type, and their lists."""
     if not isinstance(table, (Array, Frame)):
         return table, {}
     of_texts = [at for at in range(table.num_features) if _has_texts(table.column(at))]
     numbers, known = encoded(table, of_texts, None, None, None)
-    without = [at for at in known.features if at not in known.names]
-    if without:
-        message = (
-            f"{_called(table, without[0])}: got categories that are numbers, expected the numbers as they are; "
-            "the ranker's categorical= declares them"
-        )
-        raise ParamKindError(message, code="categorical")
-    return numbers, known.names
+    typed = _typed(table)
+    listed = {at: Listed(known.lists.get(at, []), at in typed) for at in known.features}
+    return numbers, listed
 
 
-def texts_again(values: NDArray[np.float32], texts: list[str]) -> NDArray[Any]:
-    """Return the texts that were numbered, and None for missing ones."""
-    found = np.array([*texts, None], object)
-    at = np.where(np.isnan(values), len(texts), values).astype(np.int64)
-    return np.asarray(found[at])
+def categories_again(values: NDArray[np.float32], listed: Listed) -> Any:
+    """Return the values that were numbered, and None or NaN for missing ones."""
+    of_numbers = listed.categories and not isinstance(listed.categories[0], str)
+    found = np.array(
+        [*listed.categories, np.nan if of_numbers else None], "d" if of_numbers else "O"
+    )
+    at = np.where(np.isnan(values), len(listed.categories), values).astype(np.int64)
+    return CategoryColumn(found[at]) if listed.is_typed else found[at]
+
+
+def as_shown(categories: Sequence[str | float]) -> list[Any]:
+    """Return categories as people write them: whole numbers without a fraction."""
+    numbers = [int(value) for value in categories if not isinstance(value, str) and value % 1 == 0]
+    return numbers if len(numbers) == len(categories) else list(categories)
 
 
 def _has_texts(column: Any) -> bool:
@@ -249,24 +332,28 @@ def _plain(values: NDArray[Any], what: str) -> NDArray[Any]:
     return np.array([np.nan if value is None else value for value in given], np.float64)
 
 
-def _codes(values: NDArray[Any], names: Sequence[str] | Sequence[float]) -> NDArray[np.float64]:
+def _codes(values: NDArray[Any], names: CategoryList) -> NDArray[np.float64]:
     places: dict[Any, float] = {None: np.nan} | {name: at for at, name in enumerate(names)}
-    found = (
-        np.nan if value != value else places.get(value, len(names)) for value in values.tolist()
-    )
+    found = (places.get(value, len(names)) for value in values.tolist())
     return np.fromiter(found, np.float64, len(values))
 
 
-def _as_numbers(names: list[str] | None) -> list[float] | None:
-    """Return categories that all are numbers, as in LightGBM's models of such columns; else None."""
-    try:
-        return None if names is None else [float(name) for name in names]
-    except ValueError:
-        return None
+def _places(values: Column, known: CategoryList, missing: float | None) -> NDArray[np.float64]:
+    """Return the places of numbers in a list, and the next one after the last for others."""
+    # A column of single precision has the nearest ones.
+    ordered = np.asarray(known, np.float64).astype(values.dtype)
+    order = np.argsort(ordered, kind="stable")
+    at = np.searchsorted(ordered[order], values)
+    place = order[np.minimum(at, len(order) - 1)]
+    found = np.where(ordered[place] == values, place, len(known)).astype(np.float64)
+    found[np.isnan(values) | (values == missing)] = np.nan
+    return found
 
 
-def _checked(values: NDArray[Any], what: str, missing: float | None) -> NDArray[Any]:
-    fits = (values >= 0) & (values <= _LARGEST) & (values == np.floor(values))
+def _checked(
+    values: NDArray[Any], what: str, missing: float | None, largest: float
+) -> NDArray[Any]:
+    fits = (values >= 0) & (values <= largest) & (values == np.floor(values))
     wrong = ~(fits | np.isnan(values))
     if missing is not None:
         wrong &= values != missing
@@ -274,7 +361,7 @@ def _checked(values: NDArray[Any], what: str, missing: float | None) -> NDArray[
     if row is not None:
         message = (
             f"{what} holds categories: got {shown(float(values[row]))} in row {row}, expected whole "
-            "numbers from 0 to 2^24, or texts"
+            "numbers from 0 to 2^24, texts, or a column of a categorical type, which may hold any numbers"
         )
         raise DataError(message, code="category", row=row)
     return values
@@ -287,10 +374,15 @@ def _replaced(table: Table, columns: dict[int, NDArray[Any]]) -> Table:
     if isinstance(table, Frame):
         own = [columns.get(at, column) for at, column in enumerate(table.columns)]
         return Frame(own, table.labels or [], table.num_rows)
-    if isinstance(table, Array) and table.values.dtype.kind == "O":
+    if not isinstance(table, Array):
+        return table
+    if table.values.dtype.kind == "O":
         own = [columns.get(at, table.values[:, at]) for at in range(table.num_features)]
         floats = [as_floats(column, f"feature {at}") for at, column in enumerate(own)]
         return Array(
             np.column_stack([column.astype(np.float64) for column in floats]), table.labels
         )
-    return table
+    if table.labels is None:
+        return table
+    own = [columns.get(at, column) for at, column in enumerate(table.values.T)]
+    return Frame(own, table.labels, table.num_rows)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rustrank.errors import DataError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 #: What features without names are called, here and in other libraries.
 _NUMBERED = ("Column_{}", "{}", "f{}")
@@ -24,6 +24,11 @@ def have_same_names(names: Sequence[str] | None, others: Sequence[str] | None) -
     if names is None or others is None or list(names) == list(others):
         return True
     return are_numbered(names) or are_numbered(others)
+
+
+def features_of_text(lists: Mapping[int, Sequence[Any]]) -> list[int]:
+    """Return the features whose lists of categories hold texts."""
+    return [feature for feature, own in lists.items() if isinstance(own[0], str)]
 
 
 def check_joined_texts(

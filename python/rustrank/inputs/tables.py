@@ -25,6 +25,7 @@ from rustrank.errors import (
     suggestion,
     wrong_kind,
 )
+from rustrank.inputs.category_column import CategoryColumn
 from rustrank.inputs.column_kinds import kind_of, refuse_columns
 from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.vectors import NARROW, Column, as_floats, as_vector, library, to_numpy
@@ -289,6 +290,8 @@ def _floats_of(column: Any, rows: slice, what: str) -> Column:
         return as_floats(_of_pandas(column.iloc[rows], what), what)
     if isinstance(column, np.ndarray):
         return as_floats(column[rows], what)
+    if isinstance(column, CategoryColumn):
+        raise TypeError(f"{what}: got categories, expected numbers; encode them first")
     type_of = column.dtype if library(column) == "polars" else column.type
     if str(type_of) in ("Int128", "UInt128"):  # Some versions of polars panic on these.
         raise TypeError(f"{what}: got {type_of}, expected numbers")
@@ -399,7 +402,12 @@ def _from_frame(X: Any) -> Table:
 
 
 def _from_mapping(X: Mapping[Any, Any]) -> Table:
-    columns = [as_vector(_cells(column), f"column {shown(name)}") for name, column in X.items()]
+    columns = [
+        column
+        if isinstance(column, CategoryColumn)
+        else as_vector(_cells(column), f"column {shown(name)}")
+        for name, column in X.items()
+    ]
     lengths = sorted({len(column) for column in columns})
     if len(lengths) > 1:
         message = f"the columns of X have different lengths: from {lengths[0]} to {lengths[-1]}"

@@ -9,6 +9,7 @@ import numpy as np
 
 from rustrank.data.dataset_building import numbered_names
 from rustrank.formatting import count, some
+from rustrank.inputs.categories import as_shown
 from rustrank.inputs.scalars import whole
 from rustrank.plotting.tree_layout import Picture, tree_picture, tree_title
 
@@ -237,7 +238,7 @@ def _on_categories(
     """Return a split on categories: those that go left, by their names where they have some."""
     if node["threshold"] >= 1:  # Of a foreign model: all that is not missing goes left.
         return {**node, "threshold": sys.float_info.max}
-    names = core.category_names().get(node["feature"])
-    named = categories if names is None else [names[category] for category in categories]
+    known = core.category_lists().get(node["feature"])
+    named = categories if known is None else as_shown([known[at] for at in categories])
     kept = {name: value for name, value in node.items() if name != "threshold"}
     return {**kept, "categories": named}

@@ -174,12 +174,12 @@ class Booster(RankingModel, DescribedModel):
             X, columns = named_columns(X, {"qid": qid})
             qid = columns["qid"]
         if qid is not None or group is not None:
-            block, queries = _of_queries(self._core, X, qid, group)
+            block, queries = _of_queries(self._core, X, reading, (qid, group))
             return self._core.score(block, reading, queries)
         is_whole = _is_plain(X) and X.shape[1] == self._core.num_raw_features
-        if is_whole and not self._core.category_names():
+        if is_whole and not self._core.categorical() and not self._core.category_lists():
             return self._core.score(X, reading)
-        return _by_blocks(self._core, X, lambda block: self._core.score(block, reading))
+        return _by_blocks(self._core, X, reading, lambda block: self._core.score(block, reading))
 
     def probabilities(
         self,
@@ -205,7 +205,7 @@ class Booster(RankingModel, DescribedModel):
         reading = ReadOptions(missing, infinite, num_threads)
         of_row = 0 if self.classes is None else len(self.classes)
         compute = self._core.probabilities
-        return _by_blocks(self._core, X, lambda block: compute(block, reading), of_row)
+        return _by_blocks(self._core, X, reading, lambda block: compute(block, reading), of_row)
 
     def with_gain(self, gain: Any) -> Booster:
         """Return a McRank booster with other gains of the classes, and so other scores.
@@ -299,10 +299,10 @@ class Booster(RankingModel, DescribedModel):
         """
         reading = ReadOptions(missing, infinite, num_threads)
         if qid is not None or group is not None:
-            whole_table, queries = _of_queries(self._core, X, qid, group)
+            whole_table, queries = _of_queries(self._core, X, reading, (qid, group))
             return self._core.explain(whole_table, reading, queries)
         compute, of_row = self._core.explain, self.num_features + 1
-        return _by_blocks(self._core, X, lambda block: compute(block, reading), of_row)
+        return _by_blocks(self._core, X, reading, lambda block: compute(block, reading), of_row)
 
     def contrast(
         self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"
@@ -322,7 +322,9 @@ class Booster(RankingModel, DescribedModel):
         """
         pair = np.stack([_row(above, "above"), _row(below, "below")])
         reading = ReadOptions(missing, infinite, 1)
-        return _by_blocks(self._core, pair, lambda rows: self._core.contrast(rows, reading))
+        return _by_blocks(
+            self._core, pair, reading, lambda rows: self._core.contrast(rows, reading)
+        )
 
     def evaluate(
         self,
@@ -570,10 +572,14 @@ def _is_plain(X: Any) -> bool:
 
 
 def _by_blocks(
-    core: _rustrank.Booster, X: Any, compute: Callable[[Any], NDArray[np.float64]], *of_row: int
+    core: _rustrank.Booster,
+    X: Any,
+    reading: ReadOptions,
+    compute: Callable[[Any], NDArray[np.float64]],
+    *of_row: int,
 ) -> NDArray[np.float64]:
     """Return what is computed of raw features, block by block; a row's result has shape ``of_row``."""
-    table = _table(core, X)
+    table = _table(core, X, reading)
     with feature_names_in_errors(table):
         parts = [compute(block) for block in table.blocks()]
     if len(parts) == 1:
@@ -581,10 +587,12 @@ def _by_blocks(
     return np.concatenate(parts) if parts else np.empty((0, *of_row))
 
 
-def _of_queries(core: _rustrank.Booster, X: Any, qid: Any, group: Any) -> tuple[Any, Any]:
-    """Return raw features in one piece, and their queries."""
-    table = _table(core, X)
-    queries, _ = as_queries(qid, group, table.num_rows)
+def _of_queries(
+    core: _rustrank.Booster, X: Any, reading: ReadOptions, given: tuple[Any, Any]
+) -> tuple[Any, Any]:
+    """Return raw features in one piece, and their queries, given as ids or sizes."""
+    table = _table(core, X, reading)
+    queries, _ = as_queries(*given, table.num_rows)
     return as_block(table), queries
 
 
@@ -600,10 +608,10 @@ def _row(doc: Any, name: str) -> NDArray[Any]:
     return features
 
 
-def _table(core: _rustrank.Booster, X: Any) -> Table:
+def _table(core: _rustrank.Booster, X: Any, reading: ReadOptions) -> Table:
     expected = core.num_raw_features, core.feature_names
     table = columns_of(as_table(_as_rows(X)), expected, "X", "the model")
-    return numbered_for(core, table)
+    return numbered_for(core, table, reading.missing)
 
 
 def _as_rows(X: Any) -> Any:

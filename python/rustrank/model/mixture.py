@@ -11,7 +11,12 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.dataset_building import raw_names
 from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
-from rustrank.inputs.feature_names import check_joined_names, check_joined_texts, have_same_names
+from rustrank.inputs.feature_names import (
+    check_joined_names,
+    check_joined_texts,
+    features_of_text,
+    have_same_names,
+)
 from rustrank.inputs.scalars import as_list, real
 from rustrank.inputs.vectors import as_doubles
 from rustrank.model.booster import Booster
@@ -55,7 +60,8 @@ def check_same_columns(
     for first, other in combinations(columns, 2):
         check_joined_names(first, other, hint)
     of_texts = [
-        (name, one._core.category_names()) for name, one in zip(names, boosters, strict=True)
+        (name, features_of_text(one._core.category_lists()))
+        for name, one in zip(names, boosters, strict=True)
     ]
     for own, theirs in combinations(of_texts, 2):
         check_joined_texts(own, theirs, hint)
@@ -64,8 +70,11 @@ def check_same_columns(
 def share_columns(boosters: Sequence[Booster]) -> bool:
     """Return whether boosters score the same columns in the same order, so that they can be one model."""
     pairs = combinations(map(raw_names, boosters), 2)
-    of_texts = {frozenset(one._core.category_names()) for one in boosters}
-    return len(of_texts) < 2 and all(have_same_names(one, other) for one, other in pairs)
+    kinds = {
+        tuple((at, type(own[0])) for at, own in one._core.category_lists().items())
+        for one in boosters
+    }
+    return len(kinds) < 2 and all(have_same_names(one, other) for one, other in pairs)
 
 
 def as_normalisations(normalise: Any, count: int, scores: Any) -> list[Normalising]:

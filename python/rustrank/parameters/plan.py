@@ -19,7 +19,7 @@ from rustrank.errors import (
     wrong_kind,
     wrong_value,
 )
-from rustrank.inputs.feature_names import check_joined_texts
+from rustrank.inputs.feature_names import check_joined_texts, features_of_text
 from rustrank.inputs.scalars import as_list, choice, named, real, whole
 from rustrank.inputs.tables import check_same_names, feature_number
 from rustrank.inputs.vectors import as_doubles, first_true
@@ -362,10 +362,14 @@ def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | 
     check_base_names(base, raw_names(sets["the training set"]), "the training set")
     is_scored = any(scored.values())
     if base is not None and not is_scored:
-        own = sets["the training set"]._core.binning.category_names()
+        of_base = base._core.category_lists()
+        of_set = sets["the training set"]._core.binning.category_lists()
         hint = "train the base on the same columns, or make the training set with base="
-        texts = ("base", base._core.category_names()), ("the training set", own)
-        check_joined_texts(*texts, hint)
+        check_joined_texts(
+            ("base", features_of_text(of_base)),
+            ("the training set", features_of_text(of_set)),
+            hint,
+        )
     for name, theirs in scored.items() if is_scored else ():
         if theirs is None or (theirs is not base and theirs != base):
             message = (

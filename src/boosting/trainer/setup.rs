@@ -100,8 +100,11 @@ impl TreeLearner {
         let bias = PositionBias::new(&plan.params, class_target.is_none(), &dataset, &mut model)?;
         let balance = plan.loss.several().cloned().map(MetricBalance::new);
         checkpoint::write_params(&mut model, &plan);
-        for (&feature, names) in dataset.binning().category_names() {
-            model.set_category_names(feature, names);
+        let lists = dataset.binning().category_lists();
+        let known = model.category_lists();
+        // That of the base has more categories.
+        for (&feature, list) in lists.iter().filter(|(feature, _)| !known.contains_key(feature)) {
+            model.set_category_list(feature, Some(list));
         }
         Ok(Self {
             gradients: vec![vec![Gradient::default(); dataset.num_docs()]; trees_a_round],

@@ -222,6 +222,10 @@ impl ModelPart for Calibrated {
             .hint("train on the model as it was, then calibrate the result"))
     }
 
+    fn map_categories(&mut self, feature: u32, number: &mut dyn FnMut(u32) -> u32) {
+        self.model.map_categories(feature, number);
+    }
+
     fn inner(&self) -> Option<&Model> {
         Some(&self.model)
     }

@@ -129,6 +129,19 @@ impl Forest {
         tree
     }
 
+    /// Changes the numbers of the categories of a feature.
+    pub(in crate::model) fn map_categories(
+        &mut self,
+        feature: u32,
+        number: &mut dyn FnMut(u32) -> u32,
+    ) {
+        for set in self.sets.iter_mut().filter(|set| set.feature == feature) {
+            set.categories.iter_mut().for_each(|category| *category = number(*category));
+            set.categories.sort_unstable();
+            set.categories.dedup();
+        }
+    }
+
     /// The number of values in a row.
     pub fn num_features(&self) -> usize {
         self.num_features

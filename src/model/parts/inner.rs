@@ -64,6 +64,10 @@ impl ModelPart for Model {
         Model::add_binned(self, add, sums)
     }
 
+    fn map_categories(&mut self, feature: u32, number: &mut dyn FnMut(u32) -> u32) {
+        Model::map_categories(self, feature, number);
+    }
+
     fn inner(&self) -> Option<&Model> {
         Some(self)
     }

@@ -49,6 +49,10 @@ impl ModelPart for Linear {
         }
     }
 
+    fn compares(&self, feature: u32) -> bool {
+        self.terms.iter().any(|&(own, _)| own == feature)
+    }
+
     fn check(&self, model: &Model) -> Result<()> {
         for &(feature, weight) in &self.terms {
             if feature as usize >= model.num_features() {

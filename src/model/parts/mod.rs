@@ -22,10 +22,10 @@ pub use stack::{Derived, Ranker, Stack, Statistic, derive};
 pub(super) use forest::{ZERO, at_most, flush, is_zero, nearest};
 pub(super) use stack::derived_of;
 
-use super::Model;
 use super::binned::{AddForest, no_bins};
 use super::read::{ModelLine, ModelReader};
 use super::scorer::ScorerBuilder;
+use super::{Model, Tree};
 use crate::error::Result;
 use std::borrow::{Borrow, BorrowMut};
 use std::ops::Range;
@@ -158,6 +158,21 @@ pub(super) trait ModelPart: PartNoun {
     fn models(&self) -> Vec<&Model> {
         let rankers = self.rankers().iter().map(|ranker| &ranker.model);
         self.inner().into_iter().chain(rankers).collect()
+    }
+
+    /// Whether the value of a feature counts, and not only which category it is.
+    fn compares(&self, feature: u32) -> bool {
+        let is_compared = |tree: &Tree| tree.splits().iter().any(|split| split.feature == feature);
+        self.forests().iter().any(|forest| forest.trees().iter().any(is_compared))
+            || self.inner().is_some_and(|model| model.compares(feature))
+            || self.rankers().iter().any(|ranker| ranker.model.compares(feature))
+    }
+
+    /// Changes the numbers of the categories of a feature, in models inside, too.
+    fn map_categories(&mut self, feature: u32, number: &mut dyn FnMut(u32) -> u32) {
+        for forest in self.forests_mut() {
+            forest.map_categories(feature, number);
+        }
     }
 
     /// Whether its scores depend on the other documents of the query.

@@ -174,6 +174,20 @@ impl ModelPart for Stack {
         scorer.stack(self);
     }
 
+    fn compares(&self, feature: u32) -> bool {
+        self.rankers.iter().any(|ranker| ranker.model.compares(feature))
+            || self.own && self.outer.compares(feature)
+    }
+
+    fn map_categories(&mut self, feature: u32, number: &mut dyn FnMut(u32) -> u32) {
+        for ranker in &mut self.rankers {
+            ranker.model.map_categories(feature, number);
+        }
+        if self.own {
+            self.outer.map_categories(feature, number);
+        }
+    }
+
     fn rankers(&self) -> &[Ranker] {
         &self.rankers
     }

@@ -5,8 +5,10 @@
 
 use super::super::super::Model;
 use super::super::super::write::put;
+use crate::CategoryList;
 use crate::error::{Error, Result, foreign};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// The line's name, and that of the note with lists that hold more than texts.
 const NAME: &str = "pandas_categorical";
@@ -28,16 +30,31 @@ pub(super) fn read(model: &mut Model, text: &str) -> Result<()> {
     let listed =
         last("[categorical_feature: ").and_then(|rest| numbers(rest.trim_end_matches(']')));
     let infos = text.lines().find_map(|line| line.strip_prefix("feature_infos=")).map(typed);
-    // Ordered columns have a list, and are split as numbers: then the columns are not known.
-    let Some(found) = known(listed).or_else(|| known(infos)) else { return Ok(()) };
+    let found = known(listed).or_else(|| known(infos));
     let is_plain = |list: &Vec<Value>| !list.is_empty() && list.iter().all(Value::is_string);
-    if !lists.iter().all(is_plain) {
+    if found.is_none() || !lists.iter().all(is_plain) {
         model.set_attribute(NAME, json);
     }
-    for (feature, list) in found.into_iter().zip(&lists).filter(|(_, list)| !list.is_empty()) {
-        model.set_category_names(feature, &list.iter().map(name_of).collect::<Vec<_>>());
+    // Ordered columns have a list, and are split as numbers: then the columns are not known.
+    let found = found.unwrap_or_default().into_iter().zip(&lists);
+    for (feature, list) in found.filter(|(_, list)| !list.is_empty()) {
+        model.set_category_list(feature, Some(&list_of(list)));
     }
     Ok(())
+}
+
+/// A list of numbers or truth values; any other is one of texts.
+fn list_of(list: &[Value]) -> CategoryList {
+    let number = |value: &Value| value.as_f64().or(value.as_bool().map(f64::from));
+    let numbers: Option<Vec<f64>> = list.iter().map(number).collect();
+    // Whole numbers that a double cannot hold may come out as one.
+    let differ = |numbers: &Vec<f64>| {
+        numbers.iter().map(|x| x.to_bits()).collect::<BTreeSet<_>>().len() == numbers.len()
+    };
+    match numbers.filter(differ) {
+        Some(numbers) => CategoryList::Numbers(numbers),
+        None => CategoryList::Texts(list.iter().map(name_of).collect()),
+    }
 }
 
 fn numbers(list: &str) -> Option<Vec<u32>> {
@@ -54,14 +71,14 @@ fn name_of(category: &Value) -> String {
     category.as_str().map_or_else(|| category.to_string(), str::to_owned)
 }
 
-/// The value of `feature_infos`: a list of categories where they have names.
+/// The value of `feature_infos`: a list of categories where the model has one.
 pub(super) fn infos(model: &Model) -> String {
-    let names = model.category_names();
+    let lists = model.category_lists();
     let mut text = String::new();
     for feature in 0..model.num_features() as u32 {
-        match names.get(&feature) {
-            Some(names) => {
-                let all: Vec<_> = (0..names.len()).map(|category| category.to_string()).collect();
+        match lists.get(&feature) {
+            Some(list) => {
+                let all: Vec<_> = (0..list.len()).map(|category| category.to_string()).collect();
                 put(&mut text, format_args!(" {}", all.join(":")));
             }
             None => text.push_str(" [-1e308:1e308]"),
@@ -70,21 +87,29 @@ pub(super) fn infos(model: &Model) -> String {
     text.split_off(1)
 }
 
-/// The lists as JSON. Without names of categories there are no lists: LightGBM then refuses columns of type
-/// `category`, which `null` would let it number by itself.
+/// The lists as JSON. Where there are none, LightGBM refuses columns of type `category`, which `null` would let
+/// it number by itself.
 pub(super) fn json(model: &Model) -> String {
-    let names: Vec<Vec<String>> = model.category_names().into_values().collect();
+    let lists: Vec<CategoryList> = model.category_lists().into_values().collect();
     let is_same = |json: &&String| {
-        let lists: Vec<Vec<Value>> = serde_json::from_str(json).unwrap_or_default();
-        let lists: Vec<Vec<String>> = lists
-            .iter()
-            .filter(|l| !l.is_empty())
-            .map(|l| l.iter().map(name_of).collect())
-            .collect();
-        lists == names
+        let theirs: Vec<Vec<Value>> = serde_json::from_str(json).unwrap_or_default();
+        let theirs = theirs.iter().filter(|list| !list.is_empty());
+        theirs.map(|list| list_of(list)).eq(lists.iter().cloned())
     };
     match model.attributes().get(NAME).filter(is_same) {
         Some(json) => json.clone(),
-        None => Value::from(names.into_iter().map(Value::from).collect::<Vec<_>>()).to_string(),
+        None => Value::from(lists.iter().map(values).collect::<Vec<_>>()).to_string(),
+    }
+}
+
+/// The categories of a list; whole numbers without a fraction.
+fn values(list: &CategoryList) -> Value {
+    let number = |&number: &f64| match number as i64 {
+        whole if whole as f64 == number && whole.unsigned_abs() < 1 << 53 => Value::from(whole),
+        _ => Value::from(number),
+    };
+    match list {
+        CategoryList::Texts(texts) => Value::from(texts.clone()),
+        CategoryList::Numbers(numbers) => numbers.iter().map(number).collect(),
     }
 }

@@ -175,6 +175,10 @@ impl ModelPart for Mlp {
         }
     }
 
+    fn compares(&self, _feature: u32) -> bool {
+        true
+    }
+
     fn check(&self, model: &Model) -> Result<()> {
         match self.inputs.last() {
             Some(last) if last.feature as usize >= model.num_features() => {

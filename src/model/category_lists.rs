@@ -1,0 +1,200 @@
+//! The lists of categories of a model's features. Splits hold the numbers of categories: their places in the list.
+//!
+//! The lists are notes of the model, one a feature, so they are saved with it and do not depend on its trees.
+
+use super::composite::Model;
+use super::format::{escape, unescape};
+use crate::CategoryList;
+use crate::error::{Error, Result};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The names of such notes are a prefix and the number of the feature: of texts, and of numbers.
+const TEXTS: &str = "categories.";
+const NUMBERS: &str = "categories.numbers.";
+
+/// The largest category that is its own number: single precision holds every whole number up to it.
+const LARGEST: f64 = 16_777_216.0;
+
+impl Model {
+    /// The list of categories of each feature that has one.
+    pub fn category_lists(&self) -> BTreeMap<u32, CategoryList> {
+        let list = |(note, said): (&String, &String)| {
+            if let Some(feature) = note.strip_prefix(NUMBERS) {
+                let numbers = said.split_ascii_whitespace().map(|word| word.parse().ok());
+                let numbers = CategoryList::Numbers(numbers.collect::<Option<_>>()?);
+                return Some((feature.parse().ok()?, numbers));
+            }
+            let feature = note.strip_prefix(TEXTS)?.parse().ok()?;
+            let texts = said.split(' ').map(unescape).collect::<Option<_>>()?;
+            Some((feature, CategoryList::Texts(texts)))
+        };
+        self.attributes().iter().filter_map(list).collect()
+    }
+
+    /// Sets the list of categories of a feature, or removes it: categories are then whole numbers.
+    pub fn set_category_list(&mut self, feature: u32, list: Option<&CategoryList>) {
+        for prefix in [TEXTS, NUMBERS] {
+            self.remove_attribute(&format!("{prefix}{feature}"));
+        }
+        let (prefix, words) = match list {
+            None => return,
+            Some(CategoryList::Texts(texts)) => {
+                (TEXTS, texts.iter().map(|text| escape(text, true)).collect::<Vec<_>>())
+            }
+            Some(CategoryList::Numbers(numbers)) => {
+                (NUMBERS, numbers.iter().map(|number| format!("{number:?}")).collect())
+            }
+        };
+        self.set_attribute(format!("{prefix}{feature}"), words.join(" "));
+    }
+
+    /// Gives models that are to be joined the same lists of categories, and renumbers the categories that their
+    /// splits hold. A shared list starts with that of the first model that has one; what others add follows.
+    ///
+    /// Where a feature has a list of numbers in one model, and in another categories that are their own numbers, it
+    /// gets the list; or none, if it is among `plain` or a model compares its values. Texts and numbers cannot be
+    /// joined: that is an error.
+    pub fn share_categories(models: &mut [&mut Self], plain: &BTreeSet<u32>) -> Result<()> {
+        let lists: Vec<_> = models.iter().map(|model| model.category_lists()).collect();
+        let features: BTreeSet<u32> = lists.iter().flat_map(BTreeMap::keys).copied().collect();
+        for feature in features {
+            let mut own = OfModels { plain: plain.contains(&feature), ..OfModels::default() };
+            for (model, lists) in models.iter_mut().zip(&lists) {
+                if let Some(list) = lists.get(&feature) {
+                    own.lists.push(list);
+                    continue;
+                }
+                own.plain |= model.compares(feature);
+                model.map_categories(feature, &mut |category| {
+                    own.used.insert(category);
+                    category
+                });
+            }
+            let shared = own.shared(feature)?;
+            for (model, lists) in models.iter_mut().zip(&lists) {
+                if lists.get(&feature) != shared.as_ref() {
+                    let numbers = Renumbering::new(lists.get(&feature), shared.as_ref());
+                    model.map_categories(feature, &mut |category| numbers.of(category));
+                    model.set_category_list(feature, shared.as_ref());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the value of a feature counts, and not only which category it is.
+    pub(super) fn compares(&self, feature: u32) -> bool {
+        self.components().iter().any(|component| component.part.kind().compares(feature))
+    }
+
+    /// Changes the numbers of the categories of a feature.
+    pub(super) fn map_categories(&mut self, feature: u32, number: &mut dyn FnMut(u32) -> u32) {
+        for component in self.components_mut() {
+            component.part.kind_mut().map_categories(feature, number);
+        }
+    }
+}
+
+/// What models that are to be joined know of a feature that has a list in some of them.
+#[derive(Default)]
+struct OfModels<'a> {
+    lists: Vec<&'a CategoryList>,
+    /// The categories in splits of models without a list.
+    used: BTreeSet<u32>,
+    /// Whether the feature's values are to stay as they are.
+    plain: bool,
+}
+
+impl OfModels<'_> {
+    /// The list for all of them; none where categories are to be their own numbers.
+    fn shared(&self, feature: u32) -> Result<Option<CategoryList>> {
+        let texts = self.lists.iter().filter_map(|list| match list {
+            CategoryList::Texts(texts) => Some(texts),
+            CategoryList::Numbers(_) => None,
+        });
+        let numbers = self.lists.iter().filter_map(|list| match list {
+            CategoryList::Numbers(numbers) => Some(numbers),
+            CategoryList::Texts(_) => None,
+        });
+        let num_texts = texts.clone().count();
+        if num_texts > 0 {
+            if num_texts < self.lists.len() || self.plain || !self.used.is_empty() {
+                return Err(not_alike(
+                    "a feature holds texts in one model, and numbers in another",
+                )
+                .feature(feature as usize));
+            }
+            let mut seen = BTreeSet::new();
+            let all = texts.flatten().filter(|text| seen.insert(text.as_str()));
+            return Ok(Some(CategoryList::Texts(all.cloned().collect())));
+        }
+        if self.plain {
+            let is_own = |number: &f64| (0.0..=LARGEST).contains(number) && number.fract() == 0.0;
+            return match numbers.flatten().find(|number| !is_own(number)) {
+                None => Ok(None),
+                Some(number) => {
+                    let what =
+                        "a feature has a list of categories in one model, and none in another";
+                    Err(not_alike(what)
+                        .feature(feature as usize)
+                        .got(format!("category {number}"))
+                        .expected("whole numbers from 0 to 2^24, which need no list"))
+                }
+            };
+        }
+        let mut seen = BTreeSet::new();
+        let used = self.used.iter().map(|&category| f64::from(category));
+        let all = numbers.flatten().copied().chain(used);
+        // Adding 0 makes one of the two zeros.
+        let all = all.filter(|number| seen.insert((number + 0.0).to_bits()));
+        Ok(Some(CategoryList::Numbers(all.collect())))
+    }
+}
+
+fn not_alike(what: &str) -> Error {
+    Error::data("categories", what).hint("make the datasets of all with like=")
+}
+
+/// The numbers of categories in a list that has all those of another.
+enum Renumbering {
+    /// Of each place of the list.
+    Places(Vec<u32>),
+    /// Of each category that is its own number.
+    Own(BTreeMap<u32, u32>),
+}
+
+impl Renumbering {
+    fn new(from: Option<&CategoryList>, to: Option<&CategoryList>) -> Self {
+        let at = |place: usize| place as u32;
+        match (from, to) {
+            (Some(CategoryList::Texts(from)), Some(CategoryList::Texts(to))) => {
+                let places: BTreeMap<&String, usize> = to.iter().zip(0..).collect();
+                Self::Places(from.iter().map(|text| at(places[text])).collect())
+            }
+            (Some(CategoryList::Numbers(from)), Some(CategoryList::Numbers(to))) => {
+                let bits = |number: &f64| (number + 0.0).to_bits();
+                let places: BTreeMap<u64, usize> = to.iter().map(bits).zip(0..).collect();
+                Self::Places(from.iter().map(|number| at(places[&bits(number)])).collect())
+            }
+            (Some(CategoryList::Numbers(from)), None) => {
+                Self::Places(from.iter().map(|&number| number as u32).collect())
+            }
+            (None, Some(CategoryList::Numbers(to))) => {
+                let whole = |number: &f64| number.fract() == 0.0 && *number >= 0.0;
+                let places = to.iter().zip(0..).filter(|(number, _)| whole(number));
+                Self::Own(places.map(|(&number, place)| (number as u32, place)).collect())
+            }
+            // Of these no split holds a category.
+            _ => Self::Own(BTreeMap::new()),
+        }
+    }
+
+    /// The new number of a category. One that is in no list, which only a damaged file has, stays unknown.
+    fn of(&self, category: u32) -> u32 {
+        let number = match self {
+            Self::Places(places) => places.get(category as usize),
+            Self::Own(places) => places.get(&category),
+        };
+        number.copied().unwrap_or(u32::MAX)
+    }
+}
