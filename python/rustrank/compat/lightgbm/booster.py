@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank.compat.left_out import absent
 from rustrank.compat.lightgbm.dataset import Dataset
+from rustrank.compat.lightgbm.model_text import ModelText, is_model_text, text_of_file
+from rustrank.compat.lightgbm.objectives import objective_of, predicted
 from rustrank.compat.scoring import part_of, scores_of_rounds
-from rustrank.errors import ParamError, wrong_kind, wrong_value
+from rustrank.errors import ModelFormatError, ParamError, wrong_kind, wrong_value
+from rustrank.inputs.files import replace_file
 from rustrank.model.booster import Booster as Native
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -48,7 +51,8 @@ class Booster:
     train_set : None
         Refused: `train` makes boosters.
     model_file : path-like, optional
-        A model file of LightGBM or of rustrank.
+        A model file of LightGBM or of rustrank. `predict` transforms scores as the objective of the file
+        says; models of several classes are refused.
     model_str : str, optional
         The text of such a file.
 
@@ -73,14 +77,21 @@ class Booster:
             raise wrong_kind("train_set", train_set, "None: call train(params, train_set)")
         if (model_file is None) == (model_str is None):
             raise ParamError("a Booster needs one of model_file= and model_str=", code="model")
+        text: str | None = str(model_str)
         if model_file is not None:
-            native = Native.load(fspath(model_file))
+            path = fspath(model_file)
+            native = _read(lambda: Native.load(path))
+            text = text_of_file(path)
         else:
-            native = Native.from_text(str(model_str))
-        self._set(native, dict(params or {}))
+            native = _read(lambda: Native.from_text(str(model_str)))
+        self._set(native, dict(params or {}), text)
 
-    def _set(self, native: Native, params: dict[str, Any]) -> None:
+    def _set(self, native: Native, params: dict[str, Any], text: str | None = None) -> None:
         self.native, self.params = native, params
+        #: The file of LightGBM that the model was read from, as it was.
+        self._text = ModelText.of(text) if text and is_model_text(text) else None
+        #: The last part of the file that was asked for: which trees, and the model of their sum.
+        self._summed: tuple[tuple[int, int], Native] | None = None
         self.best_iteration = 0
         self.best_score: Any = defaultdict(OrderedDict)
         self.train_set: Any = None
@@ -104,7 +115,7 @@ class Booster:
         data: Any,
         start_iteration: int = 0,
         num_iteration: int | None = None,
-        raw_score: bool = False,  # noqa: ARG002 - scores of rankers are raw
+        raw_score: bool = False,
         pred_leaf: bool = False,
         pred_contrib: bool = False,
         data_has_header: bool = False,
@@ -112,6 +123,9 @@ class Booster:
         **kwargs: Any,
     ) -> NDArray[np.float64]:
         """Return the scores of rows, by default of the best iteration if there was early stopping.
+
+        Of a model file whose objective is no ranking loss they are what LightGBM predicts, such as
+        probabilities. Of a random forest they are the mean over the iterations that count.
 
         Parameters
         ----------
@@ -122,7 +136,8 @@ class Booster:
         num_iteration : int, optional
             How many iterations count; 0 and less for all.
         raw_score : bool, default False
-            Accepted: scores of rankers are raw.
+            Whether not to transform scores as the objective says; those of a random forest are then the sum
+            over its trees. It changes nothing for rankers.
         pred_leaf : bool, default False
             Refused: leaves have no numbers.
         pred_contrib : bool, default False
@@ -141,13 +156,31 @@ class Booster:
                 raise wrong_value(name, value, "no such parameter in predict")
         start, end = self._range(start_iteration, num_iteration)
         given = threads if threads is not None and threads > 0 else None
-        return scores_of_rounds(self.native, data, start, end, given, contributions=pred_contrib)
+        if self._text is not None and (start > 0 or self._text.is_average):
+            native, part = self._sum_of(start, end), (0, end - start)
+        else:
+            native, part = self.native, (start, end)
+        found = scores_of_rounds(native, data, *part, given, contributions=pred_contrib)
+        if pred_contrib or raw_score:
+            return found
+        if self._text is not None and self._text.is_average:
+            found = found / max(1, end - start)
+        return predicted(objective_of(self.native), found)
 
     def _range(self, start: int, number: int | None) -> tuple[int, int]:
         if number is None:
             number = self.best_iteration if start <= 0 else 0
-        rounds, start = self.native.num_rounds, max(0, int(start))
+        rounds = self.native.num_rounds
+        start = min(max(0, int(start)), rounds)
         return start, min(rounds, start + int(number)) if number > 0 else rounds
+
+    def _sum_of(self, start: int, end: int) -> Native:
+        """Return the model whose scores are the sum over some trees of a file."""
+        if self._summed is None or self._summed[0] != (start, end):
+            assert self._text is not None  # noqa: S101 - checked by the caller
+            text = str(self._text.as_sum().part(start, end))
+            self._summed = (start, end), Native.from_text(text)
+        return self._summed[1]
 
     def save_model(
         self,
@@ -156,8 +189,12 @@ class Booster:
         start_iteration: int = 0,
         importance_type: str = "split",  # noqa: ARG002 - the file has both
     ) -> Self:
-        """Write the model as LightGBM's text, which LightGBM reads, too."""
-        self._part(num_iteration, start_iteration).export("lightgbm", filename)
+        """Write the model as LightGBM's text, which LightGBM reads, too.
+
+        A model that was read from a file of LightGBM is written as it was read.
+        """
+        text = self.model_to_string(num_iteration, start_iteration)
+        replace_file(Path(filename), text)
         return self
 
     def model_to_string(
@@ -166,19 +203,21 @@ class Booster:
         start_iteration: int = 0,
         importance_type: str = "split",  # noqa: ARG002 - the text has both
     ) -> str:
-        """Return the model as LightGBM's text."""
-        return self._part(num_iteration, start_iteration).export("lightgbm").decode()
+        """Return the model as LightGBM's text, with its objective."""
+        start, end = self._range(start_iteration, num_iteration)
+        if self._text is not None:
+            return str(self._text.part(start, end))
+        exported = part_of(self.native, end).export("lightgbm").decode()
+        text = ModelText.of(exported).with_objective(objective_of(self.native))
+        if start > 0 and len(text.trees) != end:
+            expected = "0: this model has parts that belong to no iteration"
+            raise wrong_value("start_iteration", start, expected)
+        return str(text.with_infinite_thresholds().part(start, len(text.trees)))
 
     def model_from_string(self, model_str: str) -> Self:
         """Read a model from text into this booster."""
-        self._set(Native.from_text(model_str), self.params)
+        self._set(_read(lambda: Native.from_text(model_str)), self.params, model_str)
         return self
-
-    def _part(self, num_iteration: int | None, start_iteration: int) -> Native:
-        start, end = self._range(start_iteration, num_iteration)
-        if start > 0:
-            raise wrong_value("start_iteration", start, "0: models are written from the first tree")
-        return part_of(self.native, end)
 
     def feature_importance(
         self, importance_type: str = "split", iteration: int | None = None
@@ -237,12 +276,24 @@ class Booster:
 
     def __deepcopy__(self, memo: Any) -> Booster:
         made = type(self).of(self.native, dict(self.params))
+        made._text = self._text
         made.best_iteration, made.best_score = self.best_iteration, self.best_score
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: value for name, value in vars(self).items() if name != "train_set"}
         return _restored, (state,)
+
+
+def _read(read: Callable[[], Native]) -> Native:
+    """Read a model; the error of one with several classes says what it is."""
+    try:
+        return read()
+    except ModelFormatError as error:
+        if error.code == "lightgbm.classes":
+            what = "its objective is multiclass or multiclassova, with a score for each class"
+            error.args = (f"{error}: {what}; rustrank reads models with one score for each row",)
+        raise
 
 
 def _restored(state: dict[str, Any]) -> Booster:
