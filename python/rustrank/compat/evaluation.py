@@ -66,30 +66,57 @@ class Metric:
 def average_precision_at(k: int) -> Callable[[NDArray[Any], NDArray[Any]], float]:
     """Return average precision at a cut, divided by the cut if more documents are relevant.
 
-    `rustrank.evaluate` divides by all relevant documents.
+    `rustrank.evaluate` divides by all relevant documents. Ties count with the expectation over their
+    orders, as there.
     """
 
     def average_precision(scores: NDArray[Any], labels: NDArray[Any]) -> float:
         relevant = labels >= 1
         if not relevant.any():
             return float("nan")
-        hits = relevant[np.argsort(-scores, kind="stable")[:k]]
-        precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
-        return float((precision * hits).sum() / min(relevant.sum(), k))
+        chance, above = _by_rank(scores, relevant, k)
+        precision = above / np.arange(1, len(chance) + 1)
+        return float((chance * precision).sum() / min(relevant.sum(), k))
 
     average_precision.__name__ = f"map@{k}"
     return average_precision
 
 
 def precision_at(k: int) -> Callable[[NDArray[Any], NDArray[Any]], float]:
-    """Return precision at a cut, or at the number of documents if there are fewer."""
+    """Return precision at a cut, or at the number of documents if there are fewer.
+
+    Ties count with the expectation over their orders.
+    """
 
     def precision(scores: NDArray[Any], labels: NDArray[Any]) -> float:
-        hits = (labels >= 1)[np.argsort(-scores, kind="stable")[:k]]
-        return float(hits.mean()) if len(hits) else float("nan")
+        chance, _ = _by_rank(scores, labels >= 1, k)
+        return float(chance.mean()) if len(chance) else float("nan")
 
     precision.__name__ = f"pre@{k}"
     return precision
+
+
+def _by_rank(
+    scores: NDArray[Any], relevant: NDArray[np.bool_], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the probability of a relevant document at each of the first k ranks, over all orders of ties.
+
+    Also how many of the documents down to this rank are relevant on average, if that at the rank is.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], relevant[order].astype(np.float64)
+    is_tied = ranked[1:] == ranked[:-1]
+    if not is_tied[:k].any():
+        return hits[:k], hits[:k].cumsum()
+    first = np.flatnonzero(np.append(True, ~is_tied))
+    sizes = np.diff(np.append(first, len(order)))
+    found = np.add.reduceat(hits, first)
+    block = np.repeat(np.arange(len(first)), sizes)[:k]
+    size, inside = sizes[block], found[block]
+    # Of the others in the block, as many stand above as there are ranks.
+    place = np.arange(len(block)) - first[block]
+    others = place * (inside - 1) / np.maximum(size - 1, 1)
+    return inside / size, (found.cumsum() - found)[block] + 1 + others
 
 
 #: A function of a booster and a set that returns a name, a value, and whether larger is better.
