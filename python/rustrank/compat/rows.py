@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rustrank.compat.finite import with_infinite_clipped
 from rustrank.data.dataset import Dataset
 from rustrank.errors import DataError, ParamError, shown, wrong_kind
 from rustrank.estimators.fitting import weight_of_queries
@@ -33,8 +34,11 @@ class BinnedRows(NamedTuple):
 class LazyRows:
     """The base of the data sets of other libraries: features, labels, queries and weights.
 
-    ``row_weight`` is a weight of each document, ``query_weight`` one of each query.
+    ``row_weight`` is a weight of each document, ``query_weight`` one of each query. ``clips_infinite`` says
+    whether infinite values count as the largest finite ones; otherwise they are an error.
     """
+
+    clips_infinite = False
 
     def __init__(self, X: Any, kind: str) -> None:
         if isinstance(X, (str, bytes, PathLike)):
@@ -154,15 +158,19 @@ class LazyRows:
 
     def _dataset(self, **more: Any) -> Dataset:
         self.codes()
-        return Dataset(
-            self.X,
-            self.labels,
-            **self.queries,
-            base_score=self.base_score,
-            feature_names=self.feature_names,
-            infinite="error",
-            **more,
-        )
+
+        def made(X: Any) -> Dataset:
+            return Dataset(
+                X,
+                self.labels,
+                **self.queries,
+                base_score=self.base_score,
+                feature_names=self.feature_names,
+                infinite="error",
+                **more,
+            )
+
+        return with_infinite_clipped(made, self.X) if self.clips_infinite else made(self.X)
 
     def taken(self, rows: NDArray[Any]) -> dict[str, Any]:
         """Return some rows, whole queries, as fields by name."""

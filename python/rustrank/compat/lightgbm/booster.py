@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank.compat.finite import with_infinite_clipped
 from rustrank.compat.left_out import absent
 from rustrank.compat.lightgbm.dataset import Dataset
 from rustrank.compat.lightgbm.model_text import ModelText, is_model_text, text_of_file
@@ -130,7 +131,7 @@ class Booster:
         Parameters
         ----------
         data : array-like of shape (num_rows, num_features)
-            Features; not a `Dataset`.
+            Features; not a `Dataset`. Infinite values count as the largest finite ones.
         start_iteration : int, default 0
             The first iteration whose tree counts.
         num_iteration : int, optional
@@ -156,11 +157,12 @@ class Booster:
                 raise wrong_value(name, value, "no such parameter in predict")
         start, end = self._range(start_iteration, num_iteration)
         given = threads if threads is not None and threads > 0 else None
-        if self._text is not None and (start > 0 or self._text.is_average):
-            native, part = self._sum_of(start, end), (0, end - start)
-        else:
-            native, part = self.native, (start, end)
-        found = scores_of_rounds(native, data, *part, given, contributions=pred_contrib)
+
+        def scored(X: Any) -> NDArray[np.float64]:
+            native, *part = self._scorer(start, end)
+            return scores_of_rounds(native, X, *part, given, contributions=pred_contrib)
+
+        found = with_infinite_clipped(scored, data)
         if pred_contrib or raw_score:
             return found
         if self._text is not None and self._text.is_average:
@@ -174,13 +176,14 @@ class Booster:
         start = min(max(0, int(start)), rounds)
         return start, min(rounds, start + int(number)) if number > 0 else rounds
 
-    def _sum_of(self, start: int, end: int) -> Native:
-        """Return the model whose scores are the sum over some trees of a file."""
+    def _scorer(self, start: int, end: int) -> tuple[Native, int, int]:
+        """Return a model and its rounds, whose sum is the raw score of some iterations."""
+        if self._text is None or not (start > 0 or self._text.is_average):
+            return self.native, start, end
         if self._summed is None or self._summed[0] != (start, end):
-            assert self._text is not None  # noqa: S101 - checked by the caller
             text = str(self._text.as_sum().part(start, end))
             self._summed = (start, end), Native.from_text(text)
-        return self._summed[1]
+        return self._summed[1], 0, end - start
 
     def save_model(
         self,

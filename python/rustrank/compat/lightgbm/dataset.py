@@ -34,7 +34,8 @@ class Dataset:
     Parameters
     ----------
     data : array-like of shape (num_rows, num_features)
-        Features, as for `rustrank.Dataset`. Files are refused.
+        Features, as for `rustrank.Dataset`; infinite values count as the largest finite ones. Files are
+        refused.
     label : array-like, optional
         Labels.
     reference : Dataset, optional
@@ -77,6 +78,7 @@ class Dataset:
             hint = "rr.Dataset(position=) and rr.train learn a position bias"
             raise wrong_kind("position", position, f"None; {hint}")
         self.rows = LazyRows(data.rows if isinstance(data, Dataset) else data, "Dataset")
+        self.rows.clips_infinite = True
         self.data, self.free_raw_data = data, free_raw_data
         self.params = dict(params or {})
         self.reference = reference
