@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rustrank as rr
@@ -58,6 +59,15 @@ def core() -> Any:
     return rr.Dataset(X, Y, qid=QID)
 
 
+def unwritten() -> Any:
+    """Return a booster with splits on categories and missing values that LightGBM's text cannot hold."""
+    random = np.random.default_rng(0)
+    town = random.choice(np.array(["u", "v", "w", None]), 600)
+    labels = (pd.isna(town) | (town == "u")) + random.integers(0, 2, 600)
+    table = pd.DataFrame({"town": pd.Categorical(town), "x": X[:, 0]})
+    return lgb.train({**RANK, "cat_smooth": 1}, lgb.Dataset(table, labels, group=SIZES), 10)
+
+
 #: What is typed, and either nothing, if it works, or a part of the error.
 CALLS: list[tuple[Callable[[], Any], str | None]] = [
     # LightGBM: works.
@@ -104,7 +114,7 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
     (lambda: fitted(callbacks=[lgb.early_stopping(5)]), "early_stopping: got no metric"),
     (lambda: lgb.reset_parameter(learning_rate=[0.1, 0.05]), "train in parts with init_model="),
     (lambda: lgb.Dataset("train.txt"), "rr.Dataset.from_letor"),
-    (lambda: lgb.train(RANK, lgb.Dataset(X, Y)), "pass group= (rows of each query) or qid="),
+    (lambda: lgb.train(RANK, lgb.Dataset(X, Y)), "pass group= (rows of each query)"),
     (lambda: lgb.Dataset(X, Y, position=QID), "rr.Dataset(position=)"),
     (lambda: fitted().predict(X, pred_leaf=True), "pred_leaf: got True, expected False"),
     (lambda: trained().predict(lgb.Dataset(X)), "raw features in memory, not a Dataset"),
@@ -113,6 +123,26 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
         "Booster has no dump_model; in rustrank: booster.native.dump()",
     ),
     (lambda: lgb.LGBMClassifier(), "has no LGBMClassifier; in rustrank: rustrank ranks"),
+    # LightGBM: errors of the core, in LightGBM's names.
+    (lambda: ranker(min_child_samples=500), "min_child_samples is too large for the data: got 500"),
+    (lambda: trained(reg_lambda=-1), "reg_lambda is out of range: got -1"),
+    (lambda: trained(lambda_l2=-1), "lambda_l2 is out of range: got -1"),
+    (lambda: trained(min_gain_to_split=-1), "min_gain_to_split: got -1.0, expected a number from"),
+    (lambda: trained(colsample_bytree=2), "colsample_bytree is out of range: got 2"),
+    (lambda: trained(mc=[1]), "mc has the wrong length: got 1, expected 6, the number of features"),
+    (lambda: trained(label_gain=[0, 1]), "; label_gain has the gain of each label"),
+    (lambda: ranker(boosting_type="goss", top_rate=0.9, other_rate=0.9), "top_rate + other_rate"),
+    (lambda: fitted(sample_weight=-np.ones(600)), "weight[0] = -1: expected a finite number"),
+    (lambda: fitted(init_score=np.full(600, np.inf)), "init_score[0] = inf: expected a finite"),
+    (lambda: fitted(categorical_feature=[9]), "categorical_feature: a feature: got 9"),
+    (
+        lambda: lgb.train(RANK, lgb.Dataset([["u", 1.0]] * 40, Y[:40], group=[20] * 2)),
+        "categorical_feature=[0]",
+    ),
+    (
+        lambda: unwritten().model_to_string(),
+        "booster.native.save(path) keeps the model, in rustrank's own format",
+    ),
     # XGBoost: works.
     (lambda: tall(), None),
     (lambda: tall(objective="rank:pairwise", tree_method="hist", device="cpu", verbosity=0), None),
@@ -145,6 +175,11 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
     (lambda: tall().best_iteration, "best_iteration is there after early stopping only"),
     (lambda: xgb.cv(NDCG, xgb.DMatrix(X, Y, qid=QID)), "in rustrank: rr.cross_validate"),
     (lambda: xgb.callback.LearningRateScheduler(abs), "go on with xgb_model="),
+    (lambda: tall(reg_lambda=-1), "reg_lambda: got -1.0, expected a number from 0 on"),
+    (lambda: tall(gamma=-1), "gamma is out of range: got -1"),
+    (lambda: tall(colsample_bytree=2), "colsample_bytree is out of range: got 2"),
+    (lambda: matrix(qid=QID, base_margin=np.full(600, np.inf)), "base_margin[0] = inf"),
+    (lambda: native(monotone_constraints=(1,)), "monotone_constraints has the wrong length: got 1"),
     # The core: one name for each thing, and a hint for the others.
     (lambda: rr.train(core(), num_trees=2).predict(X), None),
     (lambda: rr.LambdaMART(n_estimators=2).fit(X, Y, group=SIZES).predict(X), None),
@@ -165,6 +200,20 @@ def test_what_people_type_works_or_says_what_to_do(at: int) -> None:
     with pytest.raises(Exception, match=re.escape(expected)) as found:
         typed()
     assert isinstance(found.value, (rr.RustrankError, AttributeError))
+
+
+@pytest.mark.parametrize("at", range(len(CALLS)))
+@pytest.mark.filterwarnings("ignore")
+def test_errors_name_no_options_that_the_library_does_not_have(at: int) -> None:
+    typed, expected = CALLS[at]
+    if expected is None or typed.__code__.co_names[:1] == ("CORE",):
+        return
+    with pytest.raises(Exception, match=re.escape(expected)) as found:
+        typed()
+    # But for those of functions of rustrank that the error names: rr.train(objective=).
+    text = re.sub(r"(rr|native)\.[\w.]+(\([^)]*\))?", "", str(found.value))
+    ours = r"\b(infinite=|min_leaf_docs|min_leaf_hess|min_reduction|features_per_tree|row_weight|base_score|`save`)"
+    assert not re.search(ours, text), text
 
 
 def test_a_parameter_that_comes_twice_is_refused() -> None:

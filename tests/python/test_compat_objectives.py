@@ -158,7 +158,7 @@ def labels_of(objective: str, scores: NDArray[np.float64]) -> NDArray[np.float64
         return np.asarray(scores > 0, np.float64)
     if objective.startswith("cross_entropy"):
         return 1 / (1 + np.exp(-scores))
-    return np.round(np.exp(scores)) + 1
+    return np.asarray(np.round(np.exp(scores)) + 1, np.float64)
 
 
 FOREST = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
@@ -191,7 +191,9 @@ def test_predictions_are_those_of_lightgbm(params: dict[str, Any]) -> None:
     data = theirs.Dataset(features, labels, params={"verbose": -1})
     model = theirs.train({"num_leaves": 7, "verbose": -1, **params}, data, 8)
     ours = lgb.Booster(model_str=model.model_to_string())
-    for how in ({}, {"num_iteration": 3}, {"start_iteration": 2, "num_iteration": 4}):
+    parts: list[dict[str, Any]]
+    parts = [{}, {"num_iteration": 3}, {"start_iteration": 2, "num_iteration": 4}]
+    for how in parts:
         part = model.model_to_string(**how)
         written = theirs.Booster(model_str=ours.model_to_string(**how))
         for raw in (False, True):

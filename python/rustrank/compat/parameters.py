@@ -25,11 +25,14 @@ class Translation:
         Options of `rustrank.Dataset`.
     other : mapping
         What the module itself does: metrics, early stopping, the number of rounds.
+    names : mapping
+        The caller's names of options of `rustrank.train` and `rustrank.Dataset`, for errors.
     """
 
     train: dict[str, Any] = field(default_factory=dict)
     dataset: dict[str, Any] = field(default_factory=dict)
     other: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,15 +73,22 @@ class Given:
         """Return the name that the caller used."""
         return self.names.get(canonical, canonical)
 
+    def names_of(self, ours: Mapping[str, str]) -> dict[str, str]:
+        """Return the caller's names of our options, given their canonical names."""
+        return {option: self.name(canonical) for option, canonical in ours.items()}
+
     def refuse(self, canonical: str, value: Any, expected: str, hint: str = "") -> ParamError:
         """Return the error of a value that has no translation."""
         name = self.name(canonical)
         tail = f"; {hint}" if hint else ""
         return ParamError(f"{name}: got {shown(value)}, expected {expected}{tail}", code=name)
 
-    def number(self, canonical: str, default: float) -> float:
-        """Take a number."""
-        return real(self.name(canonical), self.take(canonical, default))
+    def number(self, canonical: str, default: float, least: float | None = None) -> float:
+        """Take a number, perhaps one from ``least`` on."""
+        number = real(self.name(canonical), self.take(canonical, default))
+        if least is not None and not number >= least:
+            raise self.refuse(canonical, number, f"a number from {least:g} on")
+        return number
 
     def count(self, canonical: str, default: int, least: int = 0) -> int:
         """Take a whole number; a float without a fraction is one, too."""

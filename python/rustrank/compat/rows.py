@@ -39,6 +39,8 @@ class LazyRows:
     """
 
     clips_infinite = False
+    #: What says which query a row belongs to, for errors.
+    query_fields = "group= (rows of each query) or qid= (an id for each row)"
 
     def __init__(self, X: Any, kind: str) -> None:
         if isinstance(X, (str, bytes, PathLike)):
@@ -85,9 +87,7 @@ class LazyRows:
     def queries(self) -> dict[str, Any]:
         """The queries as arguments: ``qid`` or ``group``."""
         if self.qid is None and self.group is None:
-            message = (
-                "queries are missing: pass group= (rows of each query) or qid= (an id for each row)"
-            )
+            message = f"queries are missing: pass {self.query_fields}"
             raise DataError(message, code="query.none")
         return {"qid": self.qid} if self.group is None else {"group": self.group}
 

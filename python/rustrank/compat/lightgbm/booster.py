@@ -15,6 +15,7 @@ from rustrank.compat.lightgbm.dataset import Dataset
 from rustrank.compat.lightgbm.model_text import ModelText, is_model_text, text_of_file
 from rustrank.compat.lightgbm.objectives import objective_of, predicted
 from rustrank.compat.scoring import part_of, scores_of_rounds
+from rustrank.compat.wording import in_words_of
 from rustrank.errors import ModelFormatError, ParamError, wrong_kind, wrong_value
 from rustrank.inputs.files import replace_file
 from rustrank.model.booster import Booster as Native
@@ -159,10 +160,11 @@ class Booster:
         given = threads if threads is not None and threads > 0 else None
 
         def scored(X: Any) -> NDArray[np.float64]:
-            native, *part = self._scorer(start, end)
-            return scores_of_rounds(native, X, *part, given, contributions=pred_contrib)
+            native, first, last = self._scorer(start, end)
+            return scores_of_rounds(native, X, first, last, given, contributions=pred_contrib)
 
-        found = with_infinite_clipped(scored, data)
+        with in_words_of():
+            found = with_infinite_clipped(scored, data)
         if pred_contrib or raw_score:
             return found
         if self._text is not None and self._text.is_average:
@@ -210,7 +212,8 @@ class Booster:
         start, end = self._range(start_iteration, num_iteration)
         if self._text is not None:
             return str(self._text.part(start, end))
-        exported = part_of(self.native, end).export("lightgbm").decode()
+        with in_words_of():
+            exported = part_of(self.native, end).export("lightgbm").decode()
         text = ModelText.of(exported).with_objective(objective_of(self.native))
         if start > 0 and len(text.trees) != end:
             expected = "0: this model has parts that belong to no iteration"

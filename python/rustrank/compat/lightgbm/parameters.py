@@ -15,6 +15,7 @@ from rustrank.compat.parameters import (
     seed_of_several,
     threads_of,
 )
+from rustrank.compat.wording import GAIN_HINTS
 from rustrank.errors import ParamError, wrong_kind
 from rustrank.inputs.scalars import as_list
 
@@ -153,6 +154,43 @@ _METRICS = {
     "mean_average_precision": "map",
     **dict.fromkeys(_OBJECTIVES, "ndcg"),
 }
+#: Options of `rustrank.train` and `rustrank.Dataset` by LightGBM's names, or what it has for them.
+_OURS = {
+    "base": "init_model",
+    "base_score": "init_score",
+    "categorical": "categorical_feature",
+    "category_one_by_one": "max_cat_to_onehot",
+    "category_smooth": "cat_smooth",
+    "docs_per_tree": "bagging_fraction",
+    "dropout": "drop_rate",
+    "dropout_max": "max_drop",
+    "dropout_skip": "skip_drop",
+    "feature_names": "feature_name",
+    "feature_weight": "feature_contri",
+    "features_per_node": "feature_fraction_bynode",
+    "features_per_tree": "feature_fraction",
+    "gain": "label_gain",
+    "interactions": "interaction_constraints",
+    "l2": "lambda_l2",
+    "learning_rate": "learning_rate",
+    "max_bins": "max_bin",
+    "max_categories": "max_cat_threshold",
+    "max_depth": "max_depth",
+    "min_leaf_docs": "min_data_in_leaf",
+    "min_leaf_hess": "min_sum_hessian_in_leaf",
+    "min_reduction": "min_gain_to_split",
+    "monotone": "monotone_constraints",
+    "num_leaves": "num_leaves",
+    "num_trees": "num_iterations",
+    "pairs_to": "lambdarank_truncation_level",
+    "path_smooth": "path_smooth",
+    "queries_per_tree": "bagging_fraction",
+    "row_weight": "weight",
+    "sample_rows": "bin_construct_sample_cnt",
+    "sigma": "sigmoid",
+    "top_docs": "top_rate",
+}
+_HINTS = dict.fromkeys(GAIN_HINTS, "; label_gain has the gain of each label")
 _NO_METRIC = ("None", "none", "na", "null", "custom")
 #: What metrics are of the five first ranks, if it is not said.
 DEFAULT_EVAL_AT = (1, 2, 3, 4, 5)
@@ -168,10 +206,12 @@ def translate(params: Mapping[str, Any] | None) -> Translation:
         raise ParamError(f"{message} regression", code="objective")
     given.accept(_ACCEPTED)
     given.hold(_FIXED)
-    made = Translation()
+    made = Translation(names=given.names_of(_OURS) | _HINTS)
     _loss(given, made)
     _trees(given, made.train)
     _sampling(given, made.train)
+    if "top_docs" in made.train:
+        made.names["docs_per_tree"] = "top_rate + other_rate"
     _constraints(given, made.train)
     _data(given, made)
     _run(given, made)
@@ -219,7 +259,7 @@ def _trees(given: Given, train: dict[str, Any]) -> None:
         "min_leaf_hess": given.number("min_sum_hessian_in_leaf", 1e-3),
         "l2": given.number("lambda_l2", 0.0),
         # LightGBM leaves out the factor 1/2 of the loss.
-        "min_reduction": given.number("min_gain_to_split", 0.0) / 2,
+        "min_reduction": given.number("min_gain_to_split", 0.0, 0) / 2,
         "path_smooth": given.number("path_smooth", 0.0),
         "features_per_tree": given.number("feature_fraction", 1.0),
         "features_per_node": given.number("feature_fraction_bynode", 1.0),

@@ -17,6 +17,7 @@ from rustrank.compat.lightgbm.callback import (
 from rustrank.compat.lightgbm.dataset import Dataset, as_lightgbm_dataset
 from rustrank.compat.lightgbm.parameters import ALIASES, metrics_of, translate
 from rustrank.compat.scoring import part_of
+from rustrank.compat.wording import in_words_of
 from rustrank.errors import wrong_kind
 from rustrank.inputs.scalars import whole
 from rustrank.selection.cross_validation import rows_of
@@ -80,8 +81,9 @@ def train(
         how = made.other["first_metric_only"], is_verbose, min_delta
         listed.append(early_stopping(patience, *how))
     sets = _sets(train_set, valid_sets, valid_names, made.other["training_metric"])
-    job = _Training(train_set, made, as_native("init_model", init_model), dict(params or {}))
-    booster = job.run(sets, feval, in_order(listed))
+    with in_words_of(made.names):
+        job = _Training(train_set, made, as_native("init_model", init_model), dict(params or {}))
+        booster = job.run(sets, feval, in_order(listed))
     if booster.best_iteration and not keep_training_booster:
         booster.native = part_of(booster.native, booster.best_iteration)
     return booster

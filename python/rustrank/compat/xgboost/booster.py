@@ -11,6 +11,7 @@ from rustrank.compat.evaluation import measured
 from rustrank.compat.left_out import absent
 from rustrank.compat.rows import check_fitting
 from rustrank.compat.scoring import part_of, scores_of_rounds
+from rustrank.compat.wording import in_words_of
 from rustrank.compat.xgboost.data import DMatrix, as_matrix
 from rustrank.compat.xgboost.parameters import as_params, metrics_of
 from rustrank.errors import ParamError, wrong_kind, wrong_value
@@ -136,9 +137,9 @@ class Booster:
         if validate_features:
             check_fitting(self.native._names, data.feature_names)
         start, end = self._range(iteration_range)
-        found = scores_of_rounds(
-            self.native, rows.X, start, end, contributions=pred_contribs, missing=data.missing
-        )
+        how: dict[str, Any] = {"contributions": pred_contribs, "missing": data.missing}
+        with in_words_of():
+            found = scores_of_rounds(self.native, rows.X, start, end, **how)
         if rows.base_score is not None:
             if pred_contribs:
                 found[:, -1] += rows.base_score
@@ -206,7 +207,8 @@ class Booster:
             raise wrong_value(
                 "fname", fname, f"{expected}; booster.native.save writes its own format"
             )
-        self.native.export("xgboost", fname)
+        with in_words_of():
+            self.native.export("xgboost", fname)
 
     def load_model(self, fname: str | os.PathLike[str]) -> None:
         """Read a model file of XGBoost (JSON or UBJSON) or of rustrank."""

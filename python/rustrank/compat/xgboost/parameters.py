@@ -16,6 +16,7 @@ from rustrank.compat.parameters import (
     seed_of_several,
     threads_of,
 )
+from rustrank.compat.wording import GAIN_HINTS
 from rustrank.errors import ParamError, wrong_kind
 from rustrank.inputs.scalars import as_list
 
@@ -89,6 +90,28 @@ _TRANSLATED = (
 )
 KNOWN = (*_TRANSLATED, *_ACCEPTED, *_FIXED)
 _OBJECTIVES = ("rank:ndcg", "rank:map", "rank:pairwise")
+#: Options of `rustrank.train` and `rustrank.Dataset` by XGBoost's names, or what it has for them.
+_OURS = {
+    "base": "xgb_model",
+    "base_score": "base_margin",
+    "docs_per_tree": "subsample",
+    "features_per_node": "colsample_bynode",
+    "features_per_tree": "colsample_bytree",
+    "gain": "ndcg_exp_gain",
+    "interactions": "interaction_constraints",
+    "l2": "reg_lambda",
+    "learning_rate": "learning_rate",
+    "max_bins": "max_bin",
+    "max_depth": "max_depth",
+    "min_leaf_hess": "min_child_weight",
+    "min_reduction": "min_split_loss",
+    "monotone": "monotone_constraints",
+    "num_leaves": "max_leaves",
+    "num_trees": "num_boost_round",
+    "pairs_to": "lambdarank_num_pair_per_sample",
+    "query_weight": "weight",
+}
+_HINTS = dict.fromkeys(GAIN_HINTS, "; ndcg_exp_gain=False takes other labels")
 _METHODS = ("hist", "auto", "approx", "exact", None)
 
 
@@ -104,7 +127,7 @@ def translate(params: Mapping[str, Any]) -> Translation:
         raise given.refuse("tree_method", method, "'hist'", "rustrank trains on the CPU, in bins")
     given.accept(_ACCEPTED)
     given.hold(_FIXED)
-    made = Translation()
+    made = Translation(names=given.names_of(_OURS) | _HINTS)
     _loss(given, made)
     _trees(given, made.train)
     _constraints(given, made.train)
@@ -160,9 +183,9 @@ def _trees(given: Given, train: dict[str, Any]) -> None:
     train |= {
         # XGBoost doubles the hessians of ranking losses: so half the step, with half of what is
         # added to hessians or compared with them.
-        "learning_rate": given.number("learning_rate", 0.3) / 2,
-        "min_leaf_hess": given.number("min_child_weight", 1.0) / 2,
-        "l2": given.number("reg_lambda", 1.0) / 2,
+        "learning_rate": given.number("learning_rate", 0.3, 0) / 2,
+        "min_leaf_hess": given.number("min_child_weight", 1.0, 0) / 2,
+        "l2": given.number("reg_lambda", 1.0, 0) / 2,
         # The reduction of the loss with these hessians is XGBoost's gain.
         "min_reduction": given.number("min_split_loss", 0.0),
         "max_depth": depth or None,

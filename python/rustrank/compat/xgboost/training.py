@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank.compat.evaluation import Result, Watched, as_results, train_watched
 from rustrank.compat.scoring import part_of
+from rustrank.compat.wording import in_words_of
 from rustrank.compat.xgboost.booster import Booster, as_native
 from rustrank.compat.xgboost.callback import EarlyStopping, EvaluationMonitor, TrainingCallback
 from rustrank.compat.xgboost.data import DMatrix, as_matrix
@@ -16,6 +17,7 @@ from rustrank.inputs.scalars import whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rustrank.compat.parameters import Translation
     from rustrank.compat.xgboost.callback import EvalsLog
     from rustrank.model.booster import Booster as Native
     from rustrank.training.train import Round
@@ -68,13 +70,16 @@ def train(
     if obj is not None:
         hint = "a function of one query is a loss in rustrank: rr.train(objective=function)"
         raise wrong_kind("obj", obj, f"None: {hint}")
-    job = _Training(as_params(params), as_matrix("dtrain", dtrain), num_boost_round, xgb_model)
+    made = translate(as_params(params))
     listed = _checked(callbacks)
     if verbose_eval and evals:
         listed.append(EvaluationMonitor(period=1 if verbose_eval is True else int(verbose_eval)))
     if early_stopping_rounds is not None:
         listed.append(EarlyStopping(rounds=early_stopping_rounds, maximize=maximize))
-    booster = job.run(_named(evals), custom_metric, listed)
+    with in_words_of(made.names):
+        start = num_boost_round, xgb_model
+        job = _Training(as_params(params), made, as_matrix("dtrain", dtrain), *start)
+        booster = job.run(_named(evals), custom_metric, listed)
     if evals_result is not None:
         evals_result.update(job.log)
     return booster
@@ -103,9 +108,13 @@ class _Training:
     """A training, with call-backs around its rounds."""
 
     def __init__(
-        self, params: dict[str, Any], dtrain: DMatrix, num_boost_round: int, xgb_model: Any
+        self,
+        params: dict[str, Any],
+        made: Translation,
+        dtrain: DMatrix,
+        num_boost_round: int,
+        xgb_model: Any,
     ) -> None:
-        made = translate(params)
         own = made.other["num_boost_round"]
         made.train["num_trees"] = whole(
             "num_boost_round", num_boost_round if own is None else own, 1
