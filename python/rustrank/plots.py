@@ -2,7 +2,8 @@
 
 Each function draws into ``ax=``, or into a new figure, and returns the axes. Result objects (`Combiner`,
 `Adaptation`, `MetricComparison`, `LocalOptimum`, `LambdaBoost`) have a ``plot`` method of their own.
-``plot_importance``, ``plot_metric`` and ``plot_tree`` have the names of LightGBM and XGBoost.
+``plot_importance``, ``plot_metric`` and ``plot_tree`` have the names of LightGBM and XGBoost. All functions
+take rankers and boosters of `rustrank.compat`, too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.combining.side_by_side import SideBySide, cells_of, required_booster
+from rustrank.combining.side_by_side import SideBySide, cells_of, drawn_booster
 from rustrank.errors import ParamError, UnknownNameError, shown, unfitted, wrong_value
 from rustrank.formatting import count, percent
 from rustrank.inputs.scalars import as_list, real, text, whole
@@ -58,7 +59,7 @@ def plot_metric(ranker: Any, metric: str | None = None, *, ax: Any = None) -> An
     ----------
     ranker : Booster or fitted estimator
         One that comes from training with validation sets: a model file has no history. Rounds after the
-        best one are drawn, too. Rankers and boosters of `rustrank.compat` are taken as well.
+        best one are drawn, too.
     metric : str, optional
         The metric; by default the first that was evaluated.
     ax : matplotlib axes, optional
@@ -87,7 +88,7 @@ def _history(ranker: Any) -> tuple[History, int | None]:
     """Return the metrics on each validation set after each round, and the number of the best round."""
     if type(ranker).__module__.startswith("rustrank.compat."):
         return _compat_history(ranker)
-    booster = required_booster(ranker)
+    booster = drawn_booster(ranker)
     return booster.history or booster.all_rounds.history, booster.best_round
 
 
@@ -157,7 +158,7 @@ def plot_importance(
     -------
     matplotlib axes
     """
-    booster = required_booster(ranker)
+    booster = drawn_booster(ranker)
     values = booster.feature_importance(kind, **of_importance)
     label = {
         "reduction": "share of the reduction of the loss (%)",
@@ -212,7 +213,7 @@ def plot_tree(
     -------
     matplotlib axes
     """
-    booster = required_booster(ranker)
+    booster = drawn_booster(ranker)
     if not booster.num_trees:
         raise ParamError(f"ranker has no trees: got {booster!r}", code="tree")
     at = whole("tree_index", tree_index, 0, booster.num_trees - 1)
@@ -387,7 +388,7 @@ def plot_shap(
     -------
     matplotlib axes
     """
-    booster = required_booster(ranker)
+    booster = drawn_booster(ranker)
     values = booster.explain(X, qid=qid, group=group, **of_explain)[:, :-1]
     if not len(values):
         raise ParamError("X has no docs", code="X")
@@ -467,7 +468,7 @@ def plot_position_bias(ranker: Any, *, known: Any = None, ax: Any = None) -> Any
     -------
     matplotlib axes
     """
-    booster = required_booster(ranker)
+    booster = drawn_booster(ranker)
     bias = getattr(booster, "position_bias", None)
     if bias is None:
         message = (

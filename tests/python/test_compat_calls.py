@@ -254,7 +254,8 @@ def test_data_are_binned_anew_when_a_field_or_an_option_changes() -> None:
     [
         (
             "lightgbm",
-            "LGBMRanker LGBMRanker.fit LGBMRanker.predict Dataset train cv Booster.predict",
+            "LGBMRanker LGBMRanker.fit LGBMRanker.predict Dataset train cv Booster.predict "
+            "plot_importance plot_metric plot_tree",
         ),
         ("xgboost", "XGBRanker.fit XGBRanker.predict DMatrix train Booster.predict"),
     ],

@@ -148,6 +148,19 @@ def required_booster(ranker: Any) -> Booster:
     return found
 
 
+def drawn_booster(ranker: Any) -> Booster:
+    """Return the booster of a ranker to draw; also of one with the names of LightGBM or XGBoost.
+
+    Such a ranker may predict something else than the scores of its booster: it is drawn, and not scored.
+    """
+    if not type(ranker).__module__.startswith("rustrank.compat."):
+        return required_booster(ranker)
+    get = getattr(type(ranker), "get_booster", None)
+    found = get(ranker) if get is not None else getattr(ranker, "booster_", ranker)
+    native = getattr(found, "native", None)
+    return required_booster(ranker if native is None else native)
+
+
 def cells_of(X: Any, booster: Booster | None = None) -> NDArray[np.float64] | None:
     """Return raw features, those of a booster, as one table of doubles, or None if some are not numbers."""
     try:

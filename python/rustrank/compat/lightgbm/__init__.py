@@ -21,6 +21,7 @@ from rustrank.compat.lightgbm.callback import (
     reset_parameter,
 )
 from rustrank.compat.lightgbm.dataset import Dataset
+from rustrank.compat.lightgbm.plotting import plot_importance, plot_metric, plot_tree
 from rustrank.compat.lightgbm.sklearn import LGBMRanker
 from rustrank.compat.lightgbm.training import CVBooster, cv, train
 
@@ -34,6 +35,9 @@ __all__ = [
     "cv",
     "early_stopping",
     "log_evaluation",
+    "plot_importance",
+    "plot_metric",
+    "plot_tree",
     "record_evaluation",
     "reset_parameter",
     "train",
@@ -46,10 +50,7 @@ _LEFT_OUT = {
     "LGBMRegressor": "rustrank ranks; rr.MART has regression losses of documents",
     "Sequence": "rr.Dataset.from_batches reads data in parts",
     "create_tree_digraph": "rr.Booster.draw_tree draws a tree: booster.native.draw_tree(0)",
-    "plot_importance": "rr.plot_importance(booster.native)",
-    "plot_metric": "rr.plot_metric(booster.native)",
     "plot_split_value_histogram": "booster.native.dump() has the thresholds of all splits",
-    "plot_tree": "rr.plot_tree(booster.native, 0)",
     "register_logger": "log_evaluation writes to standard output, and warnings are Python's",
 }
 

@@ -34,8 +34,8 @@ _LEFT_OUT = {
     "cv": "rr.cross_validate has folds of whole queries",
     "dask": "rr.train(workers=) trains with several processes",
     "get_config": "rustrank has no global settings",
-    "plot_importance": "rr.plot_importance(booster.native)",
-    "plot_tree": "rr.plot_tree(booster.native, 0)",
+    "plot_importance": "rr.plot_importance(ranker), of a booster, too",
+    "plot_tree": "rr.plot_tree(ranker, 0), of a booster, too",
     "set_config": "rustrank has no global settings",
     "to_graphviz": "rr.Booster.draw_tree draws a tree: booster.native.draw_tree(0)",
 }
