@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
-from rustrank.errors import UnknownNameError
+from rustrank.errors import ParamKindError, UnknownNameError, wrong_kind
 from rustrank.inputs.keywords import NEAR, OF_DATASET
 from rustrank.parameters.schema import OBJECTIVES, OF_ESTIMATORS, TRAININGS
 
@@ -183,6 +183,30 @@ _SCALED = dict.fromkeys(
     ("min_gain_to_split", "min_split_gain"),
     ", and is half of LightGBM's value, whose reductions have no factor 1/2",
 )
+
+
+#: What there is for the call-backs of other libraries, by a part of their names.
+_CALLBACKS = {
+    "early": "early_stopping=10 or rr.EarlyStopping ends training",
+    "record": "booster.history has the metrics of all rounds",
+    "log": "progress=True shows the metrics; lambda one: print(one.number, one.values) prints them",
+    "monitor": "progress=True shows the metrics; lambda one: print(one.number, one.values) prints them",
+    "reset": "parameters do not change in training; base= goes on with others",
+    "rate": "parameters do not change in training; base= goes on with others",
+    "checkpoint": "checkpoint= and snapshot= write files",
+}
+
+
+def foreign_callback(callback: Any) -> ParamKindError | None:
+    """Return the error of a call-back of another library, or of `rustrank.compat`; None for others."""
+    module = str(getattr(callback, "__module__", ""))
+    library = module.removeprefix("rustrank.compat.").partition(".")[0]
+    if library not in ("lightgbm", "xgboost", "catboost"):
+        return None
+    name = (getattr(callback, "__qualname__", "") or type(callback).__name__).lower()
+    instead = next((one for part, one in _CALLBACKS.items() if part in name), None)
+    expected = "functions of a rr.Round" + (f"; {instead}" if instead else "")
+    return wrong_kind("callbacks", callback, f"{expected}: this one is of {module}")
 
 
 def hint(name: str, known: Sequence[str]) -> str:

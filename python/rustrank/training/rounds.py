@@ -16,6 +16,7 @@ import numpy as np
 
 from rustrank.errors import wrong_kind, wrong_value
 from rustrank.model.booster import Booster
+from rustrank.parameters.hints import foreign_callback
 from rustrank.progress import shows_bars, time_left
 
 if TYPE_CHECKING:
@@ -124,8 +125,11 @@ class Reporting:
     def __init__(self, options: Mapping[str, Any], unit: str = "tree") -> None:
         """Check the options of `train`, or of an estimator, for the actions between rounds."""
         given = options["callbacks"]
-        self.callbacks = [given] if callable(given) else list(given or ())
+        is_list = given is None or (hasattr(given, "__iter__") and not callable(given))
+        self.callbacks = list(given or ()) if is_list else [given]
         for callback in self.callbacks:
+            if (foreign := foreign_callback(callback)) is not None:
+                raise foreign
             if not callable(callback):
                 raise wrong_kind("callbacks", callback, "functions of a round")
         self.progress, self.unit = options["progress"], unit

@@ -193,11 +193,41 @@ def early_stopping(
     return _EarlyStopping(stopping_rounds, first_metric_only, verbose, min_delta)
 
 
+#: What LightGBM's own call-backs are here, and what their attributes are called, in our order.
+_THEIRS: dict[str, tuple[Callable[..., Any], str]] = {
+    "_EarlyStoppingCallback": (
+        early_stopping,
+        "stopping_rounds first_metric_only verbose min_delta",
+    ),
+    "_LogEvaluationCallback": (log_evaluation, "period show_stdv"),
+    "_RecordEvaluationCallback": (record_evaluation, "eval_result"),
+}
+
+
+def _ours(callback: Any) -> Any:
+    """Return the call-back of this module for one of LightGBM, whose own know its boosters only."""
+    module = str(getattr(callback, "__module__", ""))
+    if module.partition(".")[0] != "lightgbm":
+        return callback
+    kind = type(callback).__name__
+    if kind == "_ResetParameterCallback":
+        return reset_parameter(**getattr(callback, "kwargs", {}))
+    make, names = _THEIRS.get(kind, (None, ""))
+    if make is None or not all(hasattr(callback, name) for name in names.split()):
+        known = "early_stopping, log_evaluation or record_evaluation"
+        expected = f"a function of a CallbackEnv, or {known} of rustrank.compat.lightgbm"
+        raise wrong_kind("callbacks", callback, f"{expected}: this one is of {module}")
+    return make(*(getattr(callback, name) for name in names.split()))
+
+
 def in_order(callbacks: Sequence[Any] | None) -> tuple[list[Any], list[Any]]:
-    """Return the call-backs before and after an iteration, in the order that they ask for."""
+    """Return the call-backs before and after an iteration, in the order that they ask for.
+
+    LightGBM's own are replaced by those of this module.
+    """
     if callbacks is not None and (callable(callbacks) or isinstance(callbacks, str)):
         raise wrong_kind("callbacks", callbacks, "a list of functions")
-    listed = list(callbacks or ())
+    listed = [_ours(one) for one in callbacks or ()]
     for one in listed:
         if not callable(one):
             raise wrong_kind("callbacks", one, "functions of a CallbackEnv")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rustrank.compat.evaluation import Metric, Result, Watched, as_results, train_watched
+from rustrank.compat.left_out import absent
 from rustrank.compat.lightgbm.booster import Booster, as_native, best_scores
 from rustrank.compat.lightgbm.callback import (
     CallbackEnv,
@@ -223,11 +224,40 @@ def _leave_out_unlisted(options: dict[str, Any], num_features: int) -> None:
         ]
 
 
+_OF_EACH = "booster.save_model of each of cvbooster.boosters"
+_LEFT_OUT_OF_CV = dict.fromkeys(("model_from_string", "model_to_string", "save_model"), _OF_EACH)
+
+
 class CVBooster:
-    """The boosters of the folds of `cv`."""
+    """The boosters of the folds of `cv`.
+
+    It has the methods of `Booster`, which return a list with the result of each.
+
+    Attributes
+    ----------
+    boosters : list of Booster
+        The boosters.
+    best_iteration : int
+        The best iteration, from 1, with early stopping; else 0.
+    """
 
     def __init__(self, boosters: Sequence[Booster], best_iteration: int) -> None:
         self.boosters, self.best_iteration = list(boosters), best_iteration
+
+    def predict(self, data: Any, *args: Any, **kwargs: Any) -> list[NDArray[np.float64]]:
+        """Return the scores of rows by each booster, as `Booster.predict` does."""
+        return [one.predict(data, *args, **kwargs) for one in self.boosters]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method of all boosters."""
+        if name.startswith("_") or name in (*_LEFT_OUT_OF_CV, "boosters"):
+            raise absent("CVBooster", name, _LEFT_OUT_OF_CV, dir(type(self)))
+        methods = [getattr(one, name) for one in self.boosters]
+
+        def of_each(*args: Any, **kwargs: Any) -> list[Any]:
+            return [method(*args, **kwargs) for method in methods]
+
+        return of_each
 
 
 class _Replayed(NamedTuple):
