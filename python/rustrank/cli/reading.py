@@ -1,7 +1,8 @@
-"""The documents and rankers that commands read: LETOR text, Parquet and CSV; scores and models."""
+"""The documents that commands read: LETOR text, Parquet and CSV."""
 
 from __future__ import annotations
 
+import re
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,27 +10,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
+from rustrank.cli.category_columns import NO_TEXTS, TextColumns, as_models_take
+from rustrank.cli.file_kinds import CSV, is_table, require_text
 from rustrank.cli.parsing import listed, passed, reading_of
-from rustrank.cli.streams import PIPE, path_of
+from rustrank.cli.streams import path_of
 from rustrank.cli.tables import (
     category_hint,
-    is_model,
-    is_table,
+    is_row_number,
     joined,
-    model_hint,
     num_docs_of,
     place_of_row,
     read_table,
     require_column,
-    require_data,
-    start_of,
+    require_utf8,
     text_in_column,
 )
-from rustrank.errors import DataError, ModelFormatError, ParamError, RustrankWarning
+from rustrank.errors import DataError, ParamError, RustrankWarning
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from rustrank.inputs.queries import Queries
     from rustrank.metrics.evaluation import Judging
     from rustrank.model.booster import Booster
+
+#: What errors about the kind of a feature begin with.
+_OF_FEATURE = re.compile(r"\b(columns? .+|feature \d+): got ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,8 @@ class Docs:
     segments: Any = None
     #: The features together with that column, for models that have it as a feature.
     X_with_segments: Any = None
+    #: The columns of CSV that were read as text.
+    text_columns: Collection[str] = ()
 
     @property
     def num_docs(self) -> int:
@@ -88,9 +93,17 @@ class Docs:
             warnings.warn(message, RustrankWarning, stacklevel=2)
         return np.pad(self.X, ((0, 0), (0, max(0, width - self.X.shape[1]))))
 
-    def rows(self, width: int = 0) -> dict[str, Any]:
-        """Return features, labels and queries as functions of the package take them."""
-        return {"X": self.values(width), "y": self.labels, "qid": self.qid}
+    def rows(self, width: int = 0, models: Collection[Booster] = ()) -> dict[str, Any]:
+        """Return features, labels and queries as functions of the package take them, perhaps with models."""
+        X = self._as_models_take(self.values(width), models)
+        return {"X": X, "y": self.labels, "qid": self.qid}
+
+    def _as_models_take(self, X: Any, models: Collection[Booster]) -> Any:
+        """Return features of the kinds that models have them; text has numbers alone."""
+        if not models or not hasattr(X, "column_names"):
+            return X
+        with lines_in_errors(self.files, self.counts):
+            return as_models_take(X, self.text_columns, models)
 
     def score(self, file: str, booster: Booster, num_threads: int | None) -> NDArray[np.float64]:
         """Return the scores of a model of any kind, read from a file."""
@@ -99,6 +112,7 @@ class Docs:
         column = self._segment_column()
         is_feature = column is not None and column in booster.feature_names
         X = self.X_with_segments if is_feature else self.values(booster.num_raw_features)
+        X = self._as_models_take(X, [booster])
         with self.places_in_errors(f"{file}: "):
             return booster.predict(X, num_threads=num_threads, **known)
 
@@ -136,18 +150,18 @@ class Docs:
 
     @contextmanager
     def places_of_text_in_errors(self) -> Iterator[None]:
-        """Let errors about text in columns of a table name the file and the line."""
+        """Let errors about what columns hold name the file, and the line where text stands for a number."""
         try:
             yield
         except TypeError as error:
-            found = self._text_of(error)
+            found = self._text_of(error) or self._other_kind_of(error)
             if found is None:
                 raise
             raise found from error
 
     def _text_of(self, error: TypeError) -> DataError | None:
         """Return the error of the column of a table that has text instead of numbers."""
-        if not hasattr(self.X, "column_names"):
+        if not hasattr(self.X, "column_names") or "got numbers" in str(error):
             return None
         from rustrank.inputs.column_kinds import kind_of
 
@@ -162,6 +176,13 @@ class Docs:
                     return found
                 start += count
         return None
+
+    def _other_kind_of(self, error: TypeError) -> DataError | None:
+        """Return the error of a feature that has another kind than a model or a training set expects."""
+        if not _OF_FEATURE.search(str(error)):
+            return None
+        message = f"{error} ({', '.join(self.files)})"
+        return DataError(message, code="features.kind", path=self.files[0])
 
 
 @contextmanager
@@ -239,6 +260,7 @@ def read_docs(
     *,
     values: bool,
     labelled: bool = True,
+    texts: TextColumns = NO_TEXTS,
 ) -> Docs:
     """Read documents of one or more files, as all commands do.
 
@@ -252,16 +274,17 @@ def read_docs(
         Whether features are needed.
     labelled
         Whether labels are needed; queries with the same id in two files are an error then.
+    texts
+        The features that CSV is read for as text.
     """
     tables = [file for file in files if is_table(file)]
     if tables and len(tables) < len(files):
         message = f"files: got {', '.join(files)}, expected all of one kind, text or tables"
         raise ParamError(message, code="files")
-    segments = getattr(options, "segments", None)
-    if segments is not None and not tables:
+    if _segments(options) is not None and not tables:
         message = f"--segments: {files[0]} has no columns: expected Parquet or CSV"
         raise ParamError(message, code="segments")
-    docs = _of_tables(files, options, segments) if tables else _of_text(files, options, values)
+    docs = _of_tables(files, options, texts) if tables else _of_text(files, options, values)
     if labelled:
         _require_labels(docs, options)
     return docs
@@ -292,27 +315,17 @@ def _of_text(files: Sequence[str], options: argparse.Namespace, values: bool) ->
     return Docs(files, counts, X, np.concatenate(labels), np.concatenate(sizes), np.array(ids))
 
 
-def require_text(file: str) -> None:
-    """Raise `DataError` for a file that is called text and is something else."""
-    if file != PIPE:
-        require_data(file)
-
-
-def _of_tables(
-    files: Sequence[str], options: argparse.Namespace, segments: str | None = None
-) -> Docs:
+def _of_tables(files: Sequence[str], options: argparse.Namespace, texts: TextColumns) -> Docs:
     import numpy as np
 
     labels, codes, ids = [], [], []
     tables, num_queries = [], 0
-    ignored = listed(options.ignore or ())
+    segments = _segments(options)
+    no_features = _no_features(options)
+    as_text: set[str] = set()
     for file in files:
-        table = read_table(file, options.qid)
-        require_column(file, table.column_names, "--qid", options.qid)
-        for name in ignored:
-            require_column(file, table.column_names, "--ignore", name)
-        if segments is not None:
-            require_column(file, table.column_names, "--segments", segments)
+        table, found = _table(file, options, texts)
+        as_text.update(found)
         with lines_in_errors([file]):
             if not table.num_rows:
                 message = "the data have no rows: expected at least one query with one document"
@@ -325,29 +338,60 @@ def _of_tables(
         if options.label in table.column_names:
             labels.append(_labels(file, table.column(options.label), options.label))
         tables.append(table)
-    whole = joined(files, tables)
-    of_segments = None if segments is None else whole.column(segments)
-    others = [options.qid, *ignored]
-    if labels:
-        others.append(options.label)
     # By what queries are grouped may be a feature, too; --ignore and other roles exclude it.
-    features = with_segments = whole.drop_columns(list(dict.fromkeys(others)))
+    whole = joined(files, tables, no_features - {segments})
+    of_segments = None if segments is None else whole.column(segments)
+    with_segments = whole.drop_columns([one for one in whole.column_names if one in no_features])
+    features = with_segments
     if segments in features.column_names:
         features = features.drop_columns([segments])
-    if features is with_segments:
-        with_segments = None
-    counts = [table.num_rows for table in tables]
     queries = np.concatenate(codes).astype(np.uint32), num_queries
     return Docs(
         files,
-        counts,
+        [table.num_rows for table in tables],
         features,
         np.concatenate(labels) if labels else None,
         queries,
         np.concatenate(ids),
         of_segments,
-        with_segments,
+        None if features is with_segments else with_segments,
+        as_text,
     )
+
+
+def _segments(options: argparse.Namespace) -> str | None:
+    segments: str | None = getattr(options, "segments", None)
+    return segments
+
+
+def _no_features(options: argparse.Namespace) -> set[str]:
+    """Return the names of columns that are not features."""
+    return {options.qid, options.label, *listed(options.ignore or ())}
+
+
+def _table(
+    file: str, options: argparse.Namespace, texts: TextColumns
+) -> tuple[Any, Collection[str]]:
+    """Return a table, and the columns of CSV that are text: ids, segments and some categories."""
+    ignored, segments = listed(options.ignore or ()), _segments(options)
+    no_features = _no_features(options)
+
+    def as_text(names: Sequence[str]) -> set[str]:
+        features = [one for one in names if one not in no_features and not is_row_number(one)]
+        # Features without names are numbered without the segments.
+        found = texts.among([one for one in features if one != segments])
+        return {options.qid, *found} | (set() if segments is None else {segments})
+
+    table = read_table(file, as_text)
+    require_column(file, table.column_names, "--qid", options.qid)
+    for name in ignored:
+        require_column(file, table.column_names, "--ignore", name)
+    if segments is not None:
+        require_column(file, table.column_names, "--segments", segments)
+    if not file.endswith(CSV):
+        return table, ()
+    require_utf8(file, table, [one for one in table.column_names if one not in ignored])
+    return table, as_text(table.column_names)
 
 
 def _numbered(column: Any) -> tuple[NDArray[np.uint32], NDArray[Any]]:
@@ -392,50 +436,3 @@ def _require_labels(docs: Docs, options: argparse.Namespace) -> None:
         raise DataError(message, code="query.again", path=docs.files[0])
     if docs.labels is None:
         require_column(docs.files[0], docs.X.column_names, "--label", options.label)
-
-
-def has_scores(file: str) -> bool:
-    """Whether a file has scores; otherwise it is a model."""
-    # What is read from a pipe is gone; a file that is missing is named on reading.
-    if not Path(file).is_file():
-        return True
-    start = start_of(file)
-    words = start.split(maxsplit=1)
-    try:
-        float(words[0] if words else b"0")
-    except ValueError:
-        # A line that is no number is named on reading.
-        return not is_model(start, of_any_library=True)
-    return True
-
-
-def load_model(file: str) -> Booster:
-    """Read a model file of ours or of another library."""
-    from rustrank.model.booster import Booster
-
-    try:
-        return Booster.load(path_of(file))
-    except ModelFormatError as error:
-        hint = None if file == PIPE else model_hint(file)
-        if hint is None:
-            raise
-        raise ModelFormatError(f"{file}: {hint}", code=error.code, path=file) from None
-
-
-def read_ranker(file: str, docs: Docs, options: argparse.Namespace) -> NDArray[np.float64]:
-    """Return scores of documents: those of a file, or of a model."""
-    if not has_scores(file):
-        return docs.score(file, load_model(file), options.threads)
-    return read_scores(file, docs, options)
-
-
-def read_scores(file: str, docs: Docs, options: argparse.Namespace) -> NDArray[np.float64]:
-    """Return the scores of a file, which has one for each document."""
-    scores = _rustrank.read_scores(path_of(file), options.threads)
-    if len(scores) != docs.num_docs:
-        message = (
-            f"{file} has the wrong length: got {len(scores)} scores, expected {docs.num_docs}, "
-            f"one for each doc of {', '.join(docs.files)}"
-        )
-        raise DataError(message, code="length", path=file)
-    return scores

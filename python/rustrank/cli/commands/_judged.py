@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.cli.category_columns import texts_of_models
 from rustrank.cli.parsing import DRAWING, JUDGING, listed, passed
-from rustrank.cli.reading import checked_judging, data_files, has_scores, read_docs, read_ranker
+from rustrank.cli.rankers import models_of, read_ranker
+from rustrank.cli.reading import checked_judging, data_files, read_docs
 from rustrank.cli.streams import path_of
 from rustrank.errors import ParamError
 from rustrank.formatting import count
@@ -55,13 +57,14 @@ def evaluations(options: argparse.Namespace, wanted: str, is_good: bool) -> Eval
             results[run] = _evaluated_run(run, options, judging)
     else:
         data, *files = files
-        has_models = any(not has_scores(file) for file in files)
-        docs = read_docs(data_files(data, options), options, values=has_models)
+        models = models_of(files)
+        texts = texts_of_models(models.values())
+        docs = read_docs(data_files(data, options), options, values=bool(models), texts=texts)
         queries = docs.queries, docs.query_ids
         with docs.places_in_errors():
             segments = as_segments(docs.segments, *queries)
         for path in dict.fromkeys(files):
-            scores = read_ranker(path, docs, options)
+            scores = read_ranker(path, docs, options, models)
             with docs.places_in_errors():
                 found = judge(scores, docs.labels, queries, judging, None)
             results[path] = found.of_segments(segments)

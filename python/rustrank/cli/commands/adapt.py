@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rustrank.cli.category_columns import texts_of_models
 from rustrank.cli.parsing import DATA, READING, listed, passed
-from rustrank.cli.reading import checked_judging, data_files, load_model, read_docs
+from rustrank.cli.rankers import load_model
+from rustrank.cli.reading import checked_judging, data_files, read_docs
 from rustrank.cli.streams import print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
@@ -78,14 +80,14 @@ def _run(options: argparse.Namespace) -> int:
     from rustrank.adaptation.adaptation import adapt
 
     bases = _bases(options)
-    width = next(iter(bases.values())).num_features
+    width, texts = next(iter(bases.values())).num_features, texts_of_models(bases.values())
     judging = checked_judging(options.metric, options, ("gain", "max_label"))
 
     def docs(name: str | None, more: bool = False) -> Any:
         if name is None:
             return None
         files = data_files(name, options) if more else [name]
-        return read_docs(files, options, values=True).raw_rows(judging, width)
+        return read_docs(files, options, values=True, texts=texts).raw_rows(judging, width)
 
     given = ("learning_rate", "num_leaves", "num_trees")
     names = ("metric", "mixing", "level", "seed", "gain", "max_label", "progress")

@@ -6,15 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rustrank.cli.category_columns import texts_of_models
 from rustrank.cli.parsing import DATA, JUDGING, READING, passed
-from rustrank.cli.reading import (
-    checked_judging,
-    data_files,
-    has_scores,
-    load_model,
-    read_docs,
-    read_ranker,
-)
+from rustrank.cli.rankers import has_scores, load_model, models_of, read_ranker
+from rustrank.cli.reading import checked_judging, data_files, read_docs
 from rustrank.cli.streams import PIPE, print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
@@ -127,9 +122,10 @@ def _fitted(
     data: Sequence[str], files: Sequence[str], options: argparse.Namespace, judging: Judging
 ) -> dict[str, Any]:
     """Return the arguments of `Combiner.fit`: rankers as scores, labels and queries."""
-    has_models = any(not has_scores(file) for file in files)
-    docs = read_docs(data, options, values=has_models)
-    rankers = [read_ranker(file, docs, options) for file in files]
+    models = models_of(files)
+    texts = texts_of_models(models.values())
+    docs = read_docs(data, options, values=bool(models), texts=texts)
+    rankers = [read_ranker(file, docs, options, models) for file in files]
     # The combiner does not know which of its two sets has a bad label.
     docs.check_labels(judging)
     return {"rankers": _named(files, rankers), "y": docs.labels, "qid": docs.qid}

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rustrank.cli.reading import load_model
+from rustrank.cli.rankers import load_model
 from rustrank.cli.streams import PIPE
 from rustrank.errors import ParamError
 

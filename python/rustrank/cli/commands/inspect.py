@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
+from rustrank.cli.file_kinds import is_model, is_table, require_text, start_of
 from rustrank.cli.parsing import READING, reading_of
-from rustrank.cli.reading import load_model, read_docs, require_text
+from rustrank.cli.rankers import load_model
+from rustrank.cli.reading import read_docs
 from rustrank.cli.streams import PIPE, path_of, print_result
-from rustrank.cli.tables import is_model, is_table, start_of
 from rustrank.formatting import count, size, some, text_table
 
 if TYPE_CHECKING:

@@ -6,15 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rustrank.cli.category_columns import texts_of_models
 from rustrank.cli.parsing import DATA, DRAWING, JUDGING, METRICS, READING, listed, passed
-from rustrank.cli.reading import (
-    checked_judging,
-    data_files,
-    has_scores,
-    load_model,
-    read_docs,
-    read_scores,
-)
+from rustrank.cli.rankers import models_of, read_scores
+from rustrank.cli.reading import checked_judging, data_files, read_docs
 from rustrank.cli.streams import PIPE, print_result
 from rustrank.errors import ParamError
 from rustrank.inputs.scalars import choice
@@ -83,13 +78,12 @@ def _run(options: argparse.Namespace) -> int:
     metrics = listed(options.metric or BY_DEFAULT)
     checked_judging(metrics, options, JUDGING)
     docs, rankers = _read(files, options)
-    width = max(
-        (one.num_raw_features for one in rankers.values() if isinstance(one, Booster)), default=0
-    )
+    models = [one for one in rankers.values() if isinstance(one, Booster)]
+    width = max((one.num_raw_features for one in models), default=0)
     with docs.places_in_errors():
         made = report(
             rankers,
-            **docs.rows(width),
+            **docs.rows(width, models),
             metrics=metrics,
             doc_ids=_lines(options.doc_ids),
             feature_names=_lines(options.feature_names),
@@ -136,10 +130,12 @@ def _read(
     files: Mapping[str, str], options: argparse.Namespace
 ) -> tuple[Docs, dict[str, Booster | NDArray[Any]]]:
     """Read the data, with features if models need them, and the rankers, which are models or scores."""
-    models = {name: load_model(file) for name, file in files.items() if not has_scores(file)}
-    docs = read_docs(data_files(options.data, options), options, values=bool(models))
+    models = models_of(files.values())
+    texts = texts_of_models(models.values())
+    data = data_files(options.data, options)
+    docs = read_docs(data, options, values=bool(models), texts=texts)
     rankers = {
-        name: models[name] if name in models else read_scores(file, docs, options)
+        name: models[file] if file in models else read_scores(file, docs, options)
         for name, file in files.items()
     }
     return docs, rankers

@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rustrank.cli.category_columns import texts_of_models
+from rustrank.cli.file_kinds import is_table, require_text
 from rustrank.cli.parsing import READING, reading_of
-from rustrank.cli.reading import load_model, read_docs, require_text
+from rustrank.cli.rankers import load_model
+from rustrank.cli.reading import read_docs
 from rustrank.cli.streams import PIPE, path_of
-from rustrank.cli.tables import is_table
 from rustrank.errors import RustrankError
 
 if TYPE_CHECKING:
@@ -59,7 +61,8 @@ def _scores(booster: Booster, options: argparse.Namespace) -> Any:
     from rustrank.data.dataset import Dataset
 
     if len(options.data) > 1 or is_table(options.data[0]) or not _has_bins(booster):
-        docs = read_docs(options.data, options, values=True, labelled=False)
+        texts = texts_of_models([booster])
+        docs = read_docs(options.data, options, values=True, labelled=False, texts=texts)
         return docs.score(options.model, booster, options.threads)
     require_text(options.data[0])
     path = path_of(options.data[0])

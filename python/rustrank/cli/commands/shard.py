@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rustrank.cli.file_kinds import is_table, require_data
 from rustrank.cli.streams import print_result
-from rustrank.cli.tables import is_table, require_data
 from rustrank.errors import ParamError
 
 if TYPE_CHECKING:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from rustrank.cli.category_columns import declared, texts_of_dataset
+from rustrank.cli.file_kinds import is_table, require_text
 from rustrank.cli.parsing import OFFERED, READING, listed, offer, passed, reading_of
+from rustrank.cli.rankers import load_model
 from rustrank.cli.reading import (
     categorical_of,
     checked_judging,
     data_files,
     lines_in_errors,
-    load_model,
     read_docs,
-    require_text,
 )
 from rustrank.cli.streams import path_of, print_result, save_model
-from rustrank.cli.tables import is_table
 from rustrank.errors import DataError, ParamError
 from rustrank.formatting import number, text_table
 from rustrank.inputs.scalars import gain_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from rustrank.cli.category_columns import TextColumns
     from rustrank.cli.parsing import Parser
     from rustrank.data.dataset import Dataset
     from rustrank.model.booster import Booster
@@ -133,8 +134,9 @@ def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, A
     files, valid = data_files(options.data, options), options.valid or ()
     own = {"query_ranks": options.query_ranks, "categorical": categorical_of(options)}
     if any(map(is_table, (*files, *valid))):
-        dataset = _dataset(files, options, base=base, **own)
-        return dataset, {name: _dataset([name], options, like=dataset) for name in valid}
+        dataset = _dataset(files, options, declared(own["categorical"], base), base=base, **own)
+        texts = texts_of_dataset(dataset)
+        return dataset, {name: _dataset([name], options, texts, like=dataset) for name in valid}
     for file in (*files, *valid):
         require_text(file)
     paths: Any = [path_of(name) for name in files] if len(files) > 1 else path_of(options.data)
@@ -143,11 +145,13 @@ def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, A
     return dataset, {name: Dataset.from_letor(path_of(name), like=dataset, **how) for name in valid}
 
 
-def _dataset(files: Sequence[str], options: argparse.Namespace, **more: Any) -> Dataset:
+def _dataset(
+    files: Sequence[str], options: argparse.Namespace, texts: TextColumns, **more: Any
+) -> Dataset:
     """Read tables."""
     from rustrank.data.dataset import Dataset
 
-    docs = read_docs(files, options, values=True)
+    docs = read_docs(files, options, values=True, texts=texts)
     with docs.places_in_errors():
         return Dataset(**docs.rows(), num_threads=options.threads, **more)
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rustrank._rustrank import objectives
+from rustrank.cli.category_columns import declared
 from rustrank.cli.parsing import READING, passed
 from rustrank.cli.reading import categorical_of, checked_judging, data_files, read_docs
 from rustrank.cli.streams import print_result, save_model, save_plot
@@ -84,11 +85,12 @@ def _run(options: argparse.Namespace) -> int:
     given = passed(options, *search, "metric", "gain", "max_label", "seed", "progress")
     ranker, space = _ranker(options, given["gain"]), _space(options)
     judging = checked_judging(options.metric, options, ("gain", "max_label"))
-    docs = read_docs(data_files(options.data, options), options, values=True)
+    texts = declared(ranker.get_params().get("categorical"))
+    docs = read_docs(data_files(options.data, options), options, values=True, texts=texts)
     width, valid, held_out = docs.width, None, None
     takes_texts = "categorical" in ranker.get_params()
     if options.valid is not None:
-        held_out = read_docs([options.valid], options, values=True)
+        held_out = read_docs([options.valid], options, values=True, texts=texts)
         width = max(width, held_out.width)
         valid = held_out.raw_rows(judging, width, takes_texts=takes_texts)
     rows = docs.raw_rows(judging, width, takes_texts=takes_texts)

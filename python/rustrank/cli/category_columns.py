@@ -1,0 +1,100 @@
+"""Which columns of tables hold categories, and whether these are texts or numbers.
+
+CSV does not say it: 7 may be a number, or a text that is another one than 007. What a model or a training set
+was made of decides, so that a column has the same kind in every file, and in training and scoring.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rustrank.errors import DataError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from rustrank.data.dataset import Dataset
+    from rustrank.model.booster import Booster
+
+
+class TextColumns(NamedTuple):
+    """The features that are read as text: their names, and their numbers where they have no names."""
+
+    features: frozenset[str | int] = frozenset()
+
+    def among(self, names: Sequence[str]) -> list[str]:
+        """Return the names of those features that are read as text."""
+        return [name for at, name in enumerate(names) if {name, at} & self.features]
+
+
+NO_TEXTS = TextColumns()
+
+
+def declared(features: Iterable[str | int] | None, base: Booster | None = None) -> TextColumns:
+    """Return the features that are declared as categories, and those that are texts in a base."""
+    own = frozenset(features or ())
+    return TextColumns(own if base is None else own | texts_of_models([base]).features)
+
+
+def texts_of_dataset(dataset: Dataset) -> TextColumns:
+    """Return the features of a data set that are texts."""
+    from rustrank.data.dataset_building import raw_names
+
+    names, of_texts = raw_names(dataset), dataset._core.binning.category_names()
+    return TextColumns(frozenset(of_texts if names is None else map(names.__getitem__, of_texts)))
+
+
+def texts_of_models(models: Iterable[Booster]) -> TextColumns:
+    """Return the features that are texts in some of these models."""
+    from rustrank.data.dataset_building import raw_names
+    from rustrank.inputs.category_kinds import category_kinds
+
+    found: set[str | int] = set()
+    for model in models:
+        names = raw_names(model)
+        kinds = category_kinds(model._core)
+        of_texts = [feature for feature, kind in kinds.items() if kind == "text"]
+        found.update(of_texts if names is None else map(names.__getitem__, of_texts))
+    return TextColumns(frozenset(found))
+
+
+def as_models_take(table: Any, texts: Collection[str], models: Collection[Booster]) -> Any:
+    """Return a table of features whose columns are of the kinds that models have them.
+
+    A column that was read as text, and that the models know as numbers, becomes numbers if all of it is
+    numbers. One of which a model has a list of numbers, as those of LightGBM, says that it holds categories.
+    """
+    kinds = [_kinds_in(model, table.column_names) for model in models]
+    for at, name in enumerate(table.column_names):
+        found = {kind[name] for kind in kinds if name in kind}
+        if name in texts and len(found) > 1 and "text" in found:
+            message = f"column {shown(name)} holds texts in one model and numbers in another: expected one of them"
+            raise DataError(message, code="category", feature=name)
+        column = table.column(name)
+        if name in texts and found and "text" not in found:
+            column = _as_numbers(column)
+        if "listed number" in found:
+            column = column.dictionary_encode()
+        table = table.set_column(at, name, column)
+    return table
+
+
+def _kinds_in(model: Booster, columns: Sequence[str]) -> dict[str, str]:
+    """Return "text", "listed number" or "number" for each column that is a feature of a model."""
+    from rustrank.data.dataset_building import raw_names
+    from rustrank.inputs.category_kinds import category_kinds
+
+    listed = {"text": "text", "number": "listed number"}
+    kinds = category_kinds(model._core)
+    names = raw_names(model) or columns[: model.num_raw_features]
+    return {name: listed.get(kinds.get(at, ""), "number") for at, name in enumerate(names)}
+
+
+def _as_numbers(column: Any) -> Any:
+    """Return a column of text as numbers; as it is if some of it is no number."""
+    arrow, compute = (importlib.import_module(one) for one in ("pyarrow", "pyarrow.compute"))
+    try:
+        return compute.utf8_trim_whitespace(column).cast(arrow.float64())
+    except arrow.ArrowInvalid:
+        return column
