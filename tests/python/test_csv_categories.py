@@ -215,3 +215,13 @@ def test_a_column_of_another_kind_is_an_error(run: Callable[..., str], command: 
         said = run(*numbers_for_texts[command], code=65)
         assert "column 'site': got " in said
         assert "numbers.parquet" in said or "(mixed.csv, line " in said
+
+
+def test_a_segment_may_be_a_feature_of_numbers(run: Callable[..., str]) -> None:
+    table = frame(0, MIXED).assign(market=np.arange(300) // 10 % 2)
+    table.drop(columns="site").to_csv("market.csv", index=False)
+    run("train", "market.csv", "m.rrk", *FEW)
+    whole = run("evaluate", "market.csv", "m.rrk").splitlines()[1]
+    told = run("evaluate", "market.csv", "m.rrk", "--segments", "market").splitlines()
+    assert told[1].split() == whole.split()
+    assert [row.split()[1] for row in told[-2:]] == ["0", "1"]

@@ -6,10 +6,10 @@ import csv
 import importlib
 import io
 import re
-from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rustrank.cli.file_kinds import opened, start_of
+from rustrank.cli.file_kinds import no_rows, opened, start_of
 from rustrank.errors import DataError, shown
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ _LONGEST_CELL = 1 << 30
 
 
 def read_csv(file: str, texts: Collection[str]) -> Any:
-    """Return a CSV file as an Arrow table.
+    """Return a CSV file as an Arrow table; its names are known to be UTF-8 by `column_names`.
 
     The columns that are named are text, as it is written; the type of any other follows from its values.
     """
-    column_names(file)
+    if len(list(islice(csv_rows(file), 2))) < 2:
+        raise no_rows(file)
     arrow, of_csv = (importlib.import_module(one) for one in ("pyarrow", "pyarrow.csv"))
     read = of_csv.ReadOptions(block_size=_BLOCK)
     parse = of_csv.ParseOptions(delimiter=_delimiter(file), newlines_in_values=True)
@@ -44,11 +45,12 @@ def read_csv(file: str, texts: Collection[str]) -> Any:
         with opened(file) as content:
             table = of_csv.read_csv(content, read, parse, convert)
     except arrow.ArrowInvalid:
-        found = _open_quote(file) or _wrong_width(file) or not_utf8(file, texts)
+        wrong = [found for found in (_wrong_quote(file), _wrong_width(file)) if found is not None]
+        found = min(wrong, key=lambda one: one.line or 0, default=not_utf8(file, texts))
         if found is None:
             raise
         raise found from None
-    if _may_have_open_quote(table) and (found := _open_quote(file)) is not None:
+    if _has_line_breaks(table) and (found := _wrong_quote(file)) is not None:
         raise found
     return table
 
@@ -109,7 +111,7 @@ def _delimiter(file: str) -> str:
     """Return what separates the columns of a CSV file: what stands most often in its first line."""
     first = re.split(rb"[\r\n]", start_of(file).lstrip(b"\xef\xbb\xbf\r\n"), maxsplit=1)[0]
     outside = re.sub('"[^"]*"', "", first.decode("utf-8", "replace"))
-    has_tabs = file.removesuffix(".gz").endswith(".tsv") and "\t" in outside
+    has_tabs = file.lower().removesuffix(".gz").endswith(".tsv") and "\t" in outside
     return "\t" if has_tabs else max(",;\t", key=outside.count)
 
 
@@ -119,25 +121,33 @@ def _wrong_width(file: str) -> DataError | None:
     _, names = next(rows, (1, []))
     for line, row in rows:
         if len(row) != len(names):
-            message = f"got {len(row)} columns, expected {len(names)} ({file}, line {line})"
-            return DataError(message, code="table", path=file, line=line)
+            return _wrong_row(file, line, f"got {len(row)} columns, expected {len(names)}")
     return None
 
 
-def _may_have_open_quote(table: Any) -> bool:
-    """Whether the last row has a line break in a cell: an open quote takes all lines after it into a cell."""
-    last = table.slice(max(0, table.num_rows - 1))
-    cells = (cell for column in last.columns for cell in column.to_pylist())
-    return any(isinstance(cell, str) and ("\n" in cell or "\r" in cell) for cell in cells)
-
-
-def _open_quote(file: str) -> DataError | None:
-    """Return the error of a quote that is open to the end of the file; None without one."""
+def _wrong_quote(file: str) -> DataError | None:
+    """Return the error of the first row in which quotes do not enclose whole cells; None without one."""
+    number = 0
     try:
-        deque(csv_rows(file, strict=True), maxlen=0)
+        for _ in csv_rows(file, strict=True):
+            number += 1
     except csv.Error as error:
-        if "end of data" in str(error):
-            ((line, _),) = deque(csv_rows(file), maxlen=1)
-            message = f"a quote is not closed before the end of the file ({file}, line {line})"
-            return DataError(message, code="table", path=file, line=line)
+        line, _ = next(islice(csv_rows(file), number, None))
+        is_open = "end of data" in str(error)
+        what = "a quote is not closed before the end of the file"
+        return _wrong_row(
+            file, line, what if is_open else "text follows the quote that ends a cell"
+        )
     return None
+
+
+def _wrong_row(file: str, line: int, what: str) -> DataError:
+    return DataError(f"{what} ({file}, line {line})", code="table", path=file, line=line)
+
+
+def _has_line_breaks(table: Any) -> bool:
+    """Whether a cell has a line break: a quote that is not closed has all lines after it in one cell."""
+    compute = importlib.import_module("pyarrow.compute")
+    texts = (column for column in table.columns if str(column.type) in ("string", "binary"))
+    found = (compute.any(compute.match_substring_regex(one, "[\r\n]")).as_py() for one in texts)
+    return any(found)

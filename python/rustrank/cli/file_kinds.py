@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: How the names of tables end; all other files are LETOR text.
-PARQUET = (".parquet", ".pq")
-CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 #: The bytes of a file that show what it is.
 _START = 4096
 #: What the files of models begin with that we read, and those that score but that we do not read.
@@ -31,7 +31,17 @@ _BINARY = bytes(range(9))
 
 def is_table(file: str) -> bool:
     """Whether a file is Parquet or CSV, by its name."""
-    return file.endswith((*PARQUET, *CSV))
+    return is_parquet(file) or is_csv(file)
+
+
+def is_parquet(file: str) -> bool:
+    """Whether a file is Parquet, by its name."""
+    return file.lower().endswith(_PARQUET)
+
+
+def is_csv(file: str) -> bool:
+    """Whether a file is CSV, by its name."""
+    return file.lower().endswith(_CSV)
 
 
 def start_of(file: str) -> bytes:
@@ -85,19 +95,27 @@ def require_data(file: str) -> None:
     if is_model(start):
         hint = "this is a model, expected data"
     elif start.startswith(b"PAR1"):
-        hint = "" if file.endswith(PARQUET) else "this is Parquet: let its name end in .parquet"
-    elif start and file.endswith(PARQUET):
+        hint = "" if is_parquet(file) else "this is Parquet: let its name end in .parquet"
+    elif start and is_parquet(file):
         hint = f"this is not Parquet: it begins with {shown(start[:20])}"
     elif b" qid:" in start.partition(b"\n")[0]:
-        hint = "this is LETOR text, not CSV: call it .txt" if file.endswith(CSV) else ""
+        hint = "this is LETOR text, not CSV: call it .txt" if is_csv(file) else ""
     elif other := _hint_of_other_model(start):
         hint = other
-    elif not file.endswith(PARQUET) and _is_binary(start):
+    elif start.startswith((b"\xff\xfe", b"\xfe\xff")):
+        hint = "this is UTF-16: save the file as UTF-8"
+    elif not is_parquet(file) and _is_binary(start):
         hint = "this is neither text nor a model that can be read"
     elif not is_table(file) and re.match(rb"[^\s:]+[,;\t][^\s:]+\s*\n", start):
         hint = "this looks like CSV: let its name end in .csv"
     if hint:
         raise DataError(f"{file}: {hint}", code="format", path=file)
+
+
+def no_rows(file: str) -> DataError:
+    """Return the error of data without documents."""
+    message = f"the data have no rows ({file}): expected at least one query with one document"
+    return DataError(message, code="data.empty", path=file)
 
 
 def require_text(file: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank import _rustrank
 from rustrank.cli.category_columns import NO_TEXTS, TextColumns, as_models_take
-from rustrank.cli.file_kinds import CSV, is_table, require_text
+from rustrank.cli.file_kinds import is_csv, is_table, no_rows, require_text
 from rustrank.cli.parsing import listed, passed, reading_of
 from rustrank.cli.streams import path_of
 from rustrank.cli.tables import (
@@ -24,8 +24,9 @@ from rustrank.cli.tables import (
     require_column,
     require_utf8,
     text_in_column,
+    warn_of_spaces,
 )
-from rustrank.errors import DataError, ParamError, RustrankWarning
+from rustrank.errors import DataError, ParamError, RustrankWarning, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -259,7 +260,7 @@ def read_docs(
     options: argparse.Namespace,
     *,
     values: bool,
-    labelled: bool = True,
+    labelled: bool | None = True,
     texts: TextColumns = NO_TEXTS,
 ) -> Docs:
     """Read documents of one or more files, as all commands do.
@@ -273,7 +274,8 @@ def read_docs(
     values
         Whether features are needed.
     labelled
-        Whether labels are needed; queries with the same id in two files are an error then.
+        Whether labels are needed; queries with the same id in two files are an error then. None if labels of
+        tables are not even read.
     texts
         The features that CSV is read for as text.
     """
@@ -284,9 +286,14 @@ def read_docs(
     if _segments(options) is not None and not tables:
         message = f"--segments: {files[0]} has no columns: expected Parquet or CSV"
         raise ParamError(message, code="segments")
-    docs = _of_tables(files, options, texts) if tables else _of_text(files, options, values)
+    docs = (
+        _of_tables(files, options, texts, labelled) if tables else _of_text(files, options, values)
+    )
     if labelled:
         _require_labels(docs, options)
+        if tables and values and not docs.X.column_names:
+            message = f"{files[0]} has no column that is a feature, beside query ids and labels"
+            raise DataError(message, code="features", path=files[0])
     return docs
 
 
@@ -315,7 +322,9 @@ def _of_text(files: Sequence[str], options: argparse.Namespace, values: bool) ->
     return Docs(files, counts, X, np.concatenate(labels), np.concatenate(sizes), np.array(ids))
 
 
-def _of_tables(files: Sequence[str], options: argparse.Namespace, texts: TextColumns) -> Docs:
+def _of_tables(
+    files: Sequence[str], options: argparse.Namespace, texts: TextColumns, labelled: bool | None
+) -> Docs:
     import numpy as np
 
     labels, codes, ids = [], [], []
@@ -326,16 +335,14 @@ def _of_tables(files: Sequence[str], options: argparse.Namespace, texts: TextCol
     for file in files:
         table, found = _table(file, options, texts)
         as_text.update(found)
-        with lines_in_errors([file]):
-            if not table.num_rows:
-                message = "the data have no rows: expected at least one query with one document"
-                raise DataError(message, code="data.empty")
-            of_rows, of_file = _numbered(table.column(options.qid))
+        if not table.num_rows:
+            raise no_rows(file)
+        of_rows, of_file = _numbered(file, table.column(options.qid), options.qid)
         # Queries of two files are not one query, as of text.
         codes.append(of_rows + num_queries)
         ids.append(of_file)
         num_queries += len(of_file)
-        if options.label in table.column_names:
+        if labelled is not None and options.label in table.column_names:
             labels.append(_labels(file, table.column(options.label), options.label))
         tables.append(table)
     # By what queries are grouped may be a feature, too; --ignore and other roles exclude it.
@@ -380,7 +387,8 @@ def _table(
         features = [one for one in names if one not in no_features and not is_row_number(one)]
         # Features without names are numbered without the segments.
         found = texts.among([one for one in features if one != segments])
-        return {options.qid, *found} | (set() if segments is None else {segments})
+        roles = {options.qid} if segments is None else {options.qid, segments}
+        return {*roles, *found} - {options.label}
 
     table = read_table(file, as_text)
     require_column(file, table.column_names, "--qid", options.qid)
@@ -388,17 +396,24 @@ def _table(
         require_column(file, table.column_names, "--ignore", name)
     if segments is not None:
         require_column(file, table.column_names, "--segments", segments)
-    if not file.endswith(CSV):
+    if not is_csv(file):
         return table, ()
     require_utf8(file, table, [one for one in table.column_names if one not in ignored])
-    return table, as_text(table.column_names)
+    of_text = as_text(table.column_names)
+    warn_of_spaces(file, table, of_text)
+    return table, of_text
 
 
-def _numbered(column: Any) -> tuple[NDArray[np.uint32], NDArray[Any]]:
+def _numbered(file: str, column: Any, name: str) -> tuple[NDArray[np.uint32], NDArray[Any]]:
     """Return the number of each row's query in its file, and the ids."""
     from rustrank.inputs.queries import as_ids, group_ids
 
-    return group_ids(as_ids(column))
+    try:
+        with lines_in_errors([file]):
+            return group_ids(as_ids(column))
+    except TypeError:
+        message = f"{file}: column {shown(name)}: got {column.type}, expected query ids"
+        raise DataError(message, code="qid", path=file, feature=name) from None
 
 
 def _labels(file: str, column: Any, name: str) -> NDArray[Any]:
@@ -435,4 +450,5 @@ def _require_labels(docs: Docs, options: argparse.Namespace) -> None:
         )
         raise DataError(message, code="query.again", path=docs.files[0])
     if docs.labels is None:
-        require_column(docs.files[0], docs.X.column_names, "--label", options.label)
+        columns = [options.qid, *docs.X.column_names]
+        require_column(docs.files[0], columns, "--label", options.label)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank.errors import DataError, shown
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -31,7 +33,7 @@ def table_summary(docs: Docs) -> dict[str, Any]:
         column = docs.X.column(name)
         values = _numbers(column)
         if values is None:
-            encoded = column.combine_chunks().dictionary_encode()
+            encoded = _numbered(docs.files[0], name, column)
             cells.append(_bits(_plain(encoded.indices)))
             distinct = len(encoded.dictionary)
             of_kind = dates if kind_of(column) in ("dates", "durations") else text
@@ -55,6 +57,17 @@ def table_summary(docs: Docs) -> dict[str, Any]:
         "findings": [],
         **_labels(docs.labels, codes),
     }
+
+
+def _numbered(file: str, name: str, column: Any) -> Any:
+    """Return the different values of a column that is not of numbers, and the number of each row's value."""
+    try:
+        return column.combine_chunks().dictionary_encode()
+    except NotImplementedError:  # That of Arrow is one.
+        message = (
+            f"{file}: column {shown(name)}: got {column.type}, expected numbers, text or dates"
+        )
+        raise DataError(message, code="table", path=file, feature=name) from None
 
 
 def _numbers(column: Any) -> NDArray[Any] | None:

@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.csv_files import column_names, csv_rows, not_utf8, read_csv
-from rustrank.cli.file_kinds import CSV, PARQUET, opened, require_data, start_of
+from rustrank.cli.file_kinds import is_csv, is_parquet, no_rows, opened, require_data, start_of
 from rustrank.errors import DataError, ParamError, RustrankWarning, shown, suggestion
 
 if TYPE_CHECKING:
@@ -46,14 +46,16 @@ def read_table(file: str, texts: Callable[[Sequence[str]], Collection[str]]) -> 
         message = "Parquet and CSV need pyarrow: pip install pyarrow"
         raise ImportError(message) from None
     if not start_of(file).strip():
-        message = f"the data have no rows ({file}): expected at least one query with one document"
-        raise DataError(message, code="data.empty", path=file)
+        raise no_rows(file)
     try:
-        if file.endswith(PARQUET):
+        if is_parquet(file):
             table = parquet.read_table(file)
         else:
             table = read_csv(file, texts(column_names(file)))
-    except arrow.ArrowInvalid as error:
+    except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        # Arrow calls a damaged file of Parquet an error of input, without the number of one.
         raise DataError(f"{file}: {shorten(str(error))}", code="table", path=file) from None
     return _without_index(file, table.replace_schema_metadata(None))
 
@@ -92,12 +94,25 @@ def require_utf8(file: str, table: Any, columns: Sequence[str]) -> None:
         raise found
 
 
+def warn_of_spaces(file: str, table: Any, columns: Collection[str]) -> None:
+    """Warn of columns with texts that begin or end with a space: these are other ids and categories."""
+    compute = importlib.import_module("pyarrow.compute")
+    for name in sorted(columns):
+        texts = table.column(name)
+        odd = texts.filter(compute.not_equal(compute.utf8_trim_whitespace(texts), texts))
+        if len(odd):
+            text = shown(odd[0].as_py())
+            message = f"{file}: column {shown(name)} has texts with spaces around them, which are kept: {text}"
+            warnings.warn(message, RustrankWarning, stacklevel=1)
+
+
 def require_column(file: str, names: Sequence[str], option: str, name: str) -> None:
     """Raise `ParamError` if a table lacks the column that an option names."""
     if name in names:
         return
-    hint = suggestion(name, names)
-    if not hint:
+    same = [one for one in names if one.strip().lower() == name.strip().lower()]
+    hint = f"; did you mean {shown(same[0])}?" if same else suggestion(name, names)
+    if not hint and names:
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         hint = f"; its columns are {', '.join(one[:30] for one in names[:_NAMED])}{more}"
     message = f"{option}: {file} has no column {shown(name)}{hint}"
@@ -123,30 +138,40 @@ def joined(files: Sequence[str], tables: Sequence[Any], unused: Collection[str])
 
 
 def _with_same_types(arrow: Any, files: Sequence[str], tables: Sequence[Any]) -> list[Any]:
-    """Return tables that can be joined: truth values are 0 and 1 where another file has numbers.
+    """Return tables that can be joined.
 
-    A column of which one file has text, and another has numbers, is a `DataError`.
+    Truth values are 0 and 1 where another file has numbers, and a dictionary of texts is text. A column of which one file has text, and another has numbers, is a `DataError`.
     """
     made = list(tables)
     for place, name in enumerate(made[0].column_names):
-        fields = [table.schema.field(name) for table in made]
-        has_numbers = any(_is_of_numbers(arrow, field.type) for field in fields)
-        for at, field in enumerate(fields):
-            if has_numbers and arrow.types.is_boolean(field.type):
-                column = made[at].column(name).cast(arrow.uint8())
-                made[at] = made[at].set_column(place, name, column)
-                fields[at] = arrow.field(name, arrow.uint8())
+        types = [table.schema.field(name).type for table in made]
+        for at, plain in enumerate(_plain_types(arrow, types)):
+            if plain != types[at]:
+                made[at] = made[at].set_column(place, name, made[at].column(name).cast(plain))
+                types[at] = plain
         try:
-            schemas = [arrow.schema([field]) for field in fields]
+            schemas = [arrow.schema([arrow.field(name, one)]) for one in types]
             arrow.unify_schemas(schemas, promote_options="permissive")
         except (arrow.ArrowInvalid, arrow.ArrowTypeError):
             raise _different_types(files, made, name) from None
     return made
 
 
-def _is_of_numbers(arrow: Any, kind: Any) -> bool:
-    types = arrow.types
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+def _plain_types(arrow: Any, given: Sequence[Any]) -> list[Any]:
+    """Return the types that a column of these types in several tables is converted to before they are joined."""
+    of = arrow.types
+    numbers = (of.is_integer, of.is_floating, of.is_decimal)
+    has_numbers = any(is_one(kind) for kind in given for is_one in numbers)
+    has_texts = any(of.is_string(kind) or of.is_large_string(kind) for kind in given)
+    made = []
+    for kind in given:
+        if has_numbers and of.is_boolean(kind):
+            made.append(arrow.uint8())
+        elif has_texts and of.is_dictionary(kind):
+            made.append(kind.value_type)
+        else:
+            made.append(kind)
+    return made
 
 
 def _different_types(files: Sequence[str], tables: Sequence[Any], name: str) -> DataError:
@@ -183,19 +208,19 @@ def text_in_column(file: str, name: str, column: Any, hint: str) -> DataError | 
 
 def place_of_row(file: str, row: int) -> tuple[str, int | None]:
     """Return where a row of a file stands, as text: its line, or the row of Parquet, from 0; and the line."""
-    if file.endswith(PARQUET):
+    if is_parquet(file):
         return f"{file}, row {row}", None
-    line = _line_of_table(file, row) if file.endswith(CSV) else _line_of_text(file, row)
+    line = _line_of_table(file, row) if is_csv(file) else _line_of_text(file, row)
     return (file, None) if line is None else (f"{file}, line {line}", line)
 
 
 def num_docs_of(file: str) -> int:
     """Return the number of documents of a file."""
-    if file.endswith(PARQUET):
+    if is_parquet(file):
         parquet = importlib.import_module("pyarrow.parquet")
         number: int = parquet.read_metadata(file).num_rows
         return number
-    return sum(1 for _ in _doc_lines(file)) if not file.endswith(CSV) else _num_rows(file)
+    return sum(1 for _ in _doc_lines(file)) if not is_csv(file) else _num_rows(file)
 
 
 def _num_rows(file: str) -> int:

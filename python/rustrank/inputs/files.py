@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole, so that no reader sees half of one, and their checksums."""
+"""Files: their checksums, what reads them, and replacing them as a whole, so that no reader sees half of one."""
 
 from __future__ import annotations
 
@@ -29,3 +29,11 @@ def checksum(path: Path, *, syncs: bool = False) -> str:
         if syncs:
             os.fsync(stream.fileno())
     return digest.hexdigest()
+
+
+def reader_of(path: object) -> str:
+    """Return what reads a file, by its name."""
+    name = str(path).lower().removesuffix(".gz")
+    if name.endswith((".csv", ".tsv")):
+        return "pandas.read_csv"
+    return f"Dataset.from_{'parquet' if name.endswith('.parquet') else 'letor'}"

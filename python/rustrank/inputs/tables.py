@@ -27,6 +27,7 @@ from rustrank.errors import (
 )
 from rustrank.inputs.category_column import CategoryColumn
 from rustrank.inputs.column_kinds import kind_of, refuse_columns
+from rustrank.inputs.files import reader_of
 from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.vectors import NARROW, Column, as_floats, as_vector, library, to_numpy
 
@@ -380,8 +381,7 @@ def _cells(given: Any) -> Any:
 def _refuse_other_things(X: Any) -> None:
     """Raise an error with a hint for paths and objects of this library."""
     if isinstance(X, (str, bytes, PathLike)):
-        reader = f"Dataset.from_{'parquet' if str(X).endswith('.parquet') else 'letor'}"
-        raise TypeError(f"X: got {shown(X)}, expected a table; {reader} reads a file")
+        raise TypeError(f"X: got {shown(X)}, expected a table; {reader_of(X)} reads a file")
     if library(X) == "rustrank":
         hint = "; a Ranking has its table in .X" if hasattr(X, "X") else ""
         raise TypeError(f"X: got a {type(X).__name__}, expected a table of raw features{hint}")

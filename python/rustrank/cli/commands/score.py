@@ -62,7 +62,7 @@ def _scores(booster: Booster, options: argparse.Namespace) -> Any:
 
     if len(options.data) > 1 or is_table(options.data[0]) or not _has_bins(booster):
         texts = texts_of_models([booster])
-        docs = read_docs(options.data, options, values=True, labelled=False, texts=texts)
+        docs = read_docs(options.data, options, values=True, labelled=None, texts=texts)
         return docs.score(options.model, booster, options.threads)
     require_text(options.data[0])
     path = path_of(options.data[0])
