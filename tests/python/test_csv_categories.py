@@ -132,6 +132,10 @@ def test_a_model_of_numbers_reads_numbers(run: Callable[..., str]) -> None:
     table = pd.read_csv("numbers.csv", dtype=str)
     table.assign(site="00" + table["site"]).to_csv("zeros.csv", index=False)
     assert run("score", "n.rrk", "zeros.csv") == scores
+    # So does training that goes on from it.
+    for data in ("numbers.parquet", "numbers.csv"):
+        run("train", data, f"{data}.rrk", *SITE, *FEW, "--base", "n.rrk")
+    assert Path("numbers.csv.rrk").read_bytes() == Path("numbers.parquet.rrk").read_bytes()
     run("train", "mixed.csv", "t.rrk", *SITE, *FEW)
     # Each model has the column in its own way.
     for command in ("evaluate", "compare", "combine"):

@@ -22,37 +22,47 @@ class TextColumns(NamedTuple):
     """The features that are read as text: their names, and their numbers where they have no names."""
 
     features: frozenset[str | int] = frozenset()
+    #: Those of them that are read as numbers all the same.
+    numbers: frozenset[str | int] = frozenset()
 
     def among(self, names: Sequence[str]) -> list[str]:
         """Return the names of those features that are read as text."""
-        return [name for at, name in enumerate(names) if {name, at} & self.features]
+        return [
+            name
+            for at, name in enumerate(names)
+            if {name, at} & self.features and not {name, at} & self.numbers
+        ]
 
 
 NO_TEXTS = TextColumns()
 
 
 def declared(features: Iterable[str | int] | None, base: Booster | None = None) -> TextColumns:
-    """Return the features that are declared as categories, and those that are texts in a base."""
+    """Return the features of a training set that are texts.
+
+    These are the declared categories, unless a base has numbers there, and the texts of the base.
+    """
     own = frozenset(features or ())
-    return TextColumns(own if base is None else own | texts_of_models([base]).features)
+    if base is None:
+        return TextColumns(own)
+    texts = texts_of_models([base]).features
+    every: Iterable[str | int] = _raw_names(base) or range(base.num_raw_features)
+    return TextColumns(own | texts, frozenset(every) - texts)
 
 
 def texts_of_dataset(dataset: Dataset) -> TextColumns:
     """Return the features of a data set that are texts."""
-    from rustrank.data.dataset_building import raw_names
-
-    names, of_texts = raw_names(dataset), dataset._core.binning.category_names()
+    names, of_texts = _raw_names(dataset), dataset._core.binning.category_names()
     return TextColumns(frozenset(of_texts if names is None else map(names.__getitem__, of_texts)))
 
 
 def texts_of_models(models: Iterable[Booster]) -> TextColumns:
     """Return the features that are texts in some of these models."""
-    from rustrank.data.dataset_building import raw_names
     from rustrank.inputs.category_kinds import category_kinds
 
     found: set[str | int] = set()
     for model in models:
-        names = raw_names(model)
+        names = _raw_names(model)
         kinds = category_kinds(model._core)
         of_texts = [feature for feature, kind in kinds.items() if kind == "text"]
         found.update(of_texts if names is None else map(names.__getitem__, of_texts))
@@ -71,23 +81,23 @@ def as_models_take(table: Any, texts: Collection[str], models: Collection[Booste
         if name in texts and len(found) > 1 and "text" in found:
             message = f"column {shown(name)} holds texts in one model and numbers in another: expected one of them"
             raise DataError(message, code="category", feature=name)
-        column = table.column(name)
+        column = given = table.column(name)
         if name in texts and found and "text" not in found:
             column = _as_numbers(column)
         if "listed number" in found:
             column = column.dictionary_encode()
-        table = table.set_column(at, name, column)
+        if column is not given:
+            table = table.set_column(at, name, column)
     return table
 
 
 def _kinds_in(model: Booster, columns: Sequence[str]) -> dict[str, str]:
     """Return "text", "listed number" or "number" for each column that is a feature of a model."""
-    from rustrank.data.dataset_building import raw_names
     from rustrank.inputs.category_kinds import category_kinds
 
     listed = {"text": "text", "number": "listed number"}
     kinds = category_kinds(model._core)
-    names = raw_names(model) or columns[: model.num_raw_features]
+    names = _raw_names(model) or columns[: model.num_raw_features]
     return {name: listed.get(kinds.get(at, ""), "number") for at, name in enumerate(names)}
 
 
@@ -98,3 +108,11 @@ def _as_numbers(column: Any) -> Any:
         return compute.utf8_trim_whitespace(column).cast(arrow.float64())
     except arrow.ArrowInvalid:
         return column
+
+
+def _raw_names(of: Dataset | Booster) -> list[str] | None:
+    """Return the names of raw features, if there are some."""
+    # Imported late: the help of commands needs no numpy.
+    from rustrank.data.dataset_building import raw_names
+
+    return raw_names(of)
