@@ -70,7 +70,7 @@ def test_categories_are_text_as_it_is_written(run: Callable[..., str]) -> None:
     for name, sites in (("digits", DIGITS), ("mixed", MIXED)):
         run("train", f"{name}.csv", f"{name}.rrk", *SITE, *FEW)
         model, table = rr.Booster.load(f"{name}.rrk"), pd.read_csv(f"{name}.csv", dtype=str)
-        assert model._core.category_names() == {1: sorted(sites)}
+        assert model._core.category_lists() == {1: sorted(sites)}
         data = rr.Dataset(
             texts(f"{name}.csv"), table["label"].astype(int), qid=table["qid"], categorical=["site"]
         )
@@ -98,7 +98,7 @@ def test_a_model_of_texts_reads_text_in_every_command(run: Callable[..., str]) -
         ]
         run(command, "digits.csv", "a.rrk", "b.rrk", "--more-data", "letters.csv")
     said = run("adapt", "a.rrk", "digits.csv", code=2)
-    assert "feature 'site' holds texts" in said
+    assert "feature 'site' holds categories" in said
 
 
 def test_files_of_training_may_hold_digits_only(run: Callable[..., str]) -> None:
@@ -114,7 +114,7 @@ def test_files_of_training_may_hold_digits_only(run: Callable[..., str]) -> None
     tuned = []
     for how in (SITE, ("--set", "categorical=site"), ("--set", 'categorical=["site"]')):
         run("tune", "mixed.csv", "t.rrk", *SEARCH, *how, "--valid", "digits.csv")
-        assert set(rr.Booster.load("t.rrk")._core.category_names()[1]) == set(MIXED)
+        assert set(rr.Booster.load("t.rrk")._core.category_lists()[1]) == set(MIXED)
         tuned.append(Path("t.rrk").read_bytes())
     assert tuned[0] == tuned[1] == tuned[2]
     # The base says which columns are texts, so an option that was forgotten is an error.
@@ -125,7 +125,7 @@ def test_files_of_training_may_hold_digits_only(run: Callable[..., str]) -> None
 
 def test_a_model_of_numbers_reads_numbers(run: Callable[..., str]) -> None:
     run("train", "numbers.parquet", "n.rrk", *SITE, *FEW, "--valid", "numbers.csv")
-    assert rr.Booster.load("n.rrk")._core.category_names() == {}
+    assert rr.Booster.load("n.rrk")._core.category_lists() == {}
     scores = run("score", "n.rrk", "numbers.parquet")
     assert run("score", "n.rrk", "numbers.csv") == scores
     # 7 and 007 are one number.

@@ -69,7 +69,7 @@ def test_cells_are_missing_where_pandas_has_them_missing(run: Callable[..., str]
         run("train", f"holes.{kind}", f"{kind}.rrk", *SITE, *FEW)
     assert Path("csv.rrk").read_bytes() == Path("parquet.rrk").read_bytes()
     model = rr.Booster.load("csv.rrk")
-    assert model._core.category_names() == {1: ["news", "shop", "wiki"]}
+    assert model._core.category_lists() == {1: ["news", "shop", "wiki"]}
     scores = [float(line) for line in run("score", "csv.rrk", "holes.csv").splitlines()]
     assert scores == model.predict(read[["price", "site"]]).tolist()
     told = run("inspect", "holes.csv")
@@ -89,7 +89,7 @@ def test_parquet_has_the_texts_that_csv_takes_for_missing(run: Callable[..., str
     table.loc[::3, "site"] = "NA"
     table.to_parquet("na.parquet", index=False)
     run("train", "na.parquet", "x.rrk", *SITE, *FEW)
-    assert "NA" in rr.Booster.load("x.rrk")._core.category_names()[1]
+    assert "NA" in rr.Booster.load("x.rrk")._core.category_lists()[1]
 
 
 @pytest.mark.parametrize("column", ["site", "qid", "label", "name of a column"])
@@ -279,7 +279,7 @@ def test_models_of_texts_refuse_text_files_of_numbers(run: Callable[..., str]) -
     """Numbers of LETOR text are no categories of a model whose categories are texts."""
     rows = [f"{row.label} qid:{row.qid} 1:{row.price} 2:1" for row in frame(1).itertuples()]
     Path("letor.txt").write_text("\n".join(rows) + "\n")
-    assert "its categories are texts" in run("score", "m.rrk", "letor.txt", code=2)
+    assert "it has texts" in run("score", "m.rrk", "letor.txt", code=2)
     for arguments in (("evaluate", "letor.txt", "m.rrk"), ("report", "letor.txt", "m.rrk")):
         said = run(*arguments, code=65)
         assert "feature 1: got numbers, expected the texts that the model was trained on" in said

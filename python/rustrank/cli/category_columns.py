@@ -7,12 +7,13 @@ was made of decides, so that a column has the same kind in every file, and in tr
 from __future__ import annotations
 
 import importlib
+from itertools import chain, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rustrank.errors import DataError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rustrank.data.dataset import Dataset
     from rustrank.model.booster import Booster
@@ -52,28 +53,29 @@ def declared(features: Iterable[str | int] | None, base: Booster | None = None) 
 
 def texts_of_dataset(dataset: Dataset) -> TextColumns:
     """Return the features of a data set that are texts."""
-    names, of_texts = _raw_names(dataset), dataset._core.binning.category_names()
-    return TextColumns(frozenset(of_texts if names is None else map(names.__getitem__, of_texts)))
+    return TextColumns(frozenset(_texts_of(dataset, dataset._core.binning.category_lists())))
 
 
 def texts_of_models(models: Iterable[Booster]) -> TextColumns:
     """Return the features that are texts in some of these models."""
-    from rustrank.inputs.category_kinds import category_kinds
+    lists = ((model, model._core.category_lists()) for model in models)
+    return TextColumns(frozenset(chain.from_iterable(starmap(_texts_of, lists))))
 
-    found: set[str | int] = set()
-    for model in models:
-        names = _raw_names(model)
-        kinds = category_kinds(model._core)
-        of_texts = [feature for feature, kind in kinds.items() if kind == "text"]
-        found.update(of_texts if names is None else map(names.__getitem__, of_texts))
-    return TextColumns(frozenset(found))
+
+def _texts_of(of: Dataset | Booster, lists: Mapping[int, Sequence[Any]]) -> Sequence[str | int]:
+    """Return the names of the features whose categories are texts, or their numbers."""
+    # Imported late: the help of commands needs no numpy.
+    from rustrank.inputs.feature_names import features_of_text
+
+    names, of_texts = _raw_names(of), features_of_text(lists)
+    return of_texts if names is None else [names[at] for at in of_texts]
 
 
 def as_models_take(table: Any, texts: Collection[str], models: Collection[Booster]) -> Any:
     """Return a table of features whose columns are of the kinds that models have them.
 
     A column that was read as text, and that the models know as numbers, becomes numbers if all of it is
-    numbers. One of which a model has a list of numbers, as those of LightGBM, says that it holds categories.
+    numbers.
     """
     kinds = [_kinds_in(model, table.column_names) for model in models]
     for at, name in enumerate(table.column_names):
@@ -84,21 +86,16 @@ def as_models_take(table: Any, texts: Collection[str], models: Collection[Booste
         column = given = table.column(name)
         if name in texts and found and "text" not in found:
             column = _as_numbers(column)
-        if "listed number" in found:
-            column = column.dictionary_encode()
         if column is not given:
             table = table.set_column(at, name, column)
     return table
 
 
 def _kinds_in(model: Booster, columns: Sequence[str]) -> dict[str, str]:
-    """Return "text", "listed number" or "number" for each column that is a feature of a model."""
-    from rustrank.inputs.category_kinds import category_kinds
-
-    listed = {"text": "text", "number": "listed number"}
-    kinds = category_kinds(model._core)
+    """Return "text" or "number" for each column that is a feature of a model."""
+    texts = set(_texts_of(model, model._core.category_lists()))
     names = _raw_names(model) or columns[: model.num_raw_features]
-    return {name: listed.get(kinds.get(at, ""), "number") for at, name in enumerate(names)}
+    return {name: "text" if {name, at} & texts else "number" for at, name in enumerate(names)}
 
 
 def _as_numbers(column: Any) -> Any:
