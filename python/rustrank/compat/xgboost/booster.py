@@ -13,6 +13,7 @@ from rustrank.compat.rows import check_fitting
 from rustrank.compat.scoring import part_of, scores_of_rounds
 from rustrank.compat.wording import in_words_of
 from rustrank.compat.xgboost.data import DMatrix, as_matrix
+from rustrank.compat.xgboost.objectives import is_transformed, predicted
 from rustrank.compat.xgboost.parameters import as_params, metrics_of
 from rustrank.errors import ParamError, wrong_kind, wrong_value
 from rustrank.model.booster import Booster as Native
@@ -96,7 +97,7 @@ class Booster:
         self,
         data: DMatrix,
         *,
-        output_margin: bool = False,  # noqa: ARG002 - scores of rankers are margins
+        output_margin: bool = False,
         pred_leaf: bool = False,
         pred_contribs: bool = False,
         approx_contribs: bool = False,
@@ -106,14 +107,19 @@ class Booster:
         iteration_range: tuple[int, int] = (0, 0),
         strict_shape: bool = False,
     ) -> NDArray[np.float32]:
-        """Return the scores of rows, of all iterations by default; base margins are added.
+        """Return the predictions for rows, by all iterations by default; base margins are added.
+
+        These are scores, of which a model with another objective, such as ``binary:logistic``, makes what XGBoost
+        does.
 
         Parameters
         ----------
         data : DMatrix
             The rows.
-        output_margin, training : bool
-            Accepted: scores of rankers are margins.
+        output_margin : bool, default False
+            Whether predictions are scores for any objective.
+        training : bool
+            Accepted: trees are not dropped in prediction.
         pred_leaf, approx_contribs, pred_interactions : bool
             Refused.
         pred_contribs : bool, default False
@@ -145,6 +151,8 @@ class Booster:
                 found[:, -1] += rows.base_score
             else:
                 found = found + rows.base_score
+        if not (output_margin or pred_contribs):
+            found = predicted(self.native.params.get("objective", ""), found)
         found = found[:, None] if strict_shape and found.ndim == 1 else found
         return found.astype(np.float32)
 
@@ -162,7 +170,8 @@ class Booster:
         if predict_type not in ("value", "margin"):
             raise wrong_value("predict_type", predict_type, "'value' or 'margin'")
         matrix = DMatrix(data, base_margin=base_margin, missing=missing)
-        return self.predict(matrix, iteration_range=iteration_range, **more)
+        how = {"output_margin": predict_type == "margin", **more}
+        return self.predict(matrix, iteration_range=iteration_range, **how)
 
     def _range(self, iteration_range: Any) -> tuple[int, int]:
         start, end = (0, 0) if iteration_range is None else iteration_range
@@ -206,6 +215,13 @@ class Booster:
             expected = "a name that ends with .json: rustrank writes XGBoost's JSON"
             raise wrong_value(
                 "fname", fname, f"{expected}; booster.native.save writes its own format"
+            )
+        objective = self.native.params.get("objective", "")
+        if is_transformed(objective):
+            raise wrong_value(
+                "objective",
+                objective,
+                "a model of scores: native.export('xgboost') writes its margins",
             )
         with in_words_of():
             self.native.export("xgboost", fname)

@@ -72,7 +72,7 @@ fn number(value: &Value) -> Option<f64> {
 /// What the sum starts from, where the objective turns sums into something else.
 fn margin(objective: &str, base: f32) -> f32 {
     match objective {
-        "binary:logistic" | "binary:logitraw" | "reg:logistic" => -(1.0 / base - 1.0).ln(),
+        "binary:logistic" | "reg:logistic" => -(1.0 / base - 1.0).ln(),
         "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:aft" | "survival:cox" => {
             base.ln()
         }
