@@ -41,10 +41,23 @@ pub struct Component {
     pub part: Part,
 }
 
+/// The note of a model of another library whose score is the mean over the trees: a random forest.
+pub(super) const AVERAGES: &str = "average_output";
+
 impl Component {
     /// A plain component: weight 1, no normalisation.
     pub fn new(part: Part) -> Self {
         Self { weight: 1.0, normalisation: Normalisation::AsIs, part }
+    }
+
+    /// Makes a sum that is divided by a number of trees, that of a random forest, one that is divided by its own.
+    fn divide_by_trees(&mut self) {
+        let trees = self.part.forests().iter().map(|forest| forest.trees().len()).sum::<usize>();
+        if let Normalisation::Fixed { mean: 0.0, scale } = &mut self.normalisation
+            && trees > 0
+        {
+            *scale = trees as f64;
+        }
     }
 
     /// Whether it has weight 1 and no normalisation: its terms are then added one by one to the sum so far.
@@ -378,6 +391,9 @@ impl Model {
             before += count;
             component.part.kind_mut().keep_rounds(start..end, range.start == 0)
         });
+        if self.attributes.contains_key(AVERAGES) {
+            self.components.iter_mut().for_each(Component::divide_by_trees);
+        }
     }
 
     /// Whether another model has the same components and so the same scores.

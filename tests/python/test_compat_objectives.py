@@ -214,3 +214,13 @@ def test_the_texts_here_are_those_of_lightgbm(objective: str | None) -> None:
         model, ours = theirs.Booster(model_str=text), lgb.Booster(model_str=text)
         assert model.predict(X) == pytest.approx(ours.predict(X), rel=1e-14)
         assert (model.predict(X, raw_score=True) == ours.predict(X, raw_score=True)).all()
+
+
+def test_a_shorter_forest_is_the_mean_of_its_trees_without_lightgbm() -> None:
+    data = rr.datasets.make_polynomial(30, seed=1)
+    booster = rr.train(rr.Dataset(data.X, data.y, qid=data.qid), num_trees=6)
+    text = booster.export("lightgbm").decode()
+    forest = rr.Booster.from_text(text.replace("\ntree_sizes=", "\naverage_output\ntree_sizes=", 1))
+    for rounds in (1, 4, 6):
+        total = booster.truncate(rounds).predict(data.X)
+        assert np.allclose(forest.truncate(rounds).predict(data.X), total / rounds, rtol=1e-12)

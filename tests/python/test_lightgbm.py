@@ -123,3 +123,11 @@ def test_what_cannot_be_read_is_said() -> None:
             rr.Booster.from_text(broken)
     with pytest.raises(rr.ParamError, match="library"):
         rr.Booster.from_text(text).export("mystery")
+
+
+def test_a_shorter_forest_is_the_mean_of_its_trees() -> None:
+    model, rows = train("forest"), table(5)
+    ours = rr.Booster.from_text(model.model_to_string())
+    for rounds in (1, 7, 30):
+        wanted = model.predict(rows, num_iteration=rounds)
+        assert np.array_equal(ours.truncate(rounds).predict(rows), wanted)

@@ -218,7 +218,7 @@ class Booster:
         if start > 0 and len(text.trees) != end:
             expected = "0: this model has parts that belong to no iteration"
             raise wrong_value("start_iteration", start, expected)
-        return str(text.with_infinite_thresholds().part(start, len(text.trees)))
+        return str(text.part(start, len(text.trees)))
 
     def model_from_string(self, model_str: str) -> Self:
         """Read a model from text into this booster."""

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
 
 _FIRST_LINE = "tree\n"
 _END = "end of trees\n"
-#: Our writer's threshold of a split that sends all numbers left. LightGBM's is infinite, so that an infinite
-#: value goes left, too.
-_LARGEST = "1.7976931348623157e308"
 
 
 @dataclass(frozen=True)
@@ -65,15 +62,6 @@ class ModelText:
         line = "" if objective is None else f"objective={objective}\n"
         head = re.sub(r"(?m)^objective=.*\n", lambda _: line, self.head, count=1)
         return replace(self, head=head)
-
-    def with_infinite_thresholds(self) -> Self:
-        """Return the text with LightGBM's thresholds of splits that send all numbers left."""
-
-        def changed(line: re.Match[str]) -> str:
-            return line[0].replace(_LARGEST, "inf")
-
-        found = (re.sub(r"(?m)^threshold=.*$", changed, tree) for tree in self.trees)
-        return replace(self, trees=tuple(found))
 
     def __str__(self) -> str:
         """Return the text; LightGBM finds the trees by the sizes that the head has."""

@@ -1,5 +1,6 @@
 //! LightGBM's text to a model.
 
+use super::super::super::composite::AVERAGES;
 use super::super::super::normalisation::Normalisation;
 use super::super::super::parts::{CellType, Forest};
 use super::super::super::tree::{Leaf, Split, Tree};
@@ -56,6 +57,9 @@ pub fn read(text: &str) -> Result<Model> {
         model.set_attribute("objective", objective);
     }
     model.set_attribute("source", "LightGBM");
+    if averages {
+        model.set_attribute(AVERAGES, "true");
+    }
     pandas::read(&mut model, text)?;
     model.add(reading.finish(averages)?)?;
     Ok(model)

@@ -105,11 +105,12 @@ impl<'a> Written<'a> {
 /// A set has a bit for each category up to its largest.
 const LARGEST_CATEGORY: u32 = 1_000_000;
 
-/// The largest double whose nearest single, for finite ones a finite one, is at most `threshold`.
+/// The largest double whose nearest single, for finite ones a finite one, is at most `threshold`. Where that is all
+/// of them, infinity, as LightGBM has it: an infinite value goes with the finite ones.
 fn largest(threshold: f64) -> f64 {
     let single = at_most(threshold);
     if single >= f32::MAX {
-        return f64::MAX;
+        return f64::INFINITY;
     }
     // Half way to the next single: it goes to the even one of the two.
     let half = f64::midpoint(f64::from(single), f64::from(single.next_up()));
