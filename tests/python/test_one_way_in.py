@@ -605,3 +605,25 @@ def test_errors_do_not_print_tables() -> None:
     table = pd.DataFrame(columns(WHOLE)).assign(label=Y, query_id=IDS)
     with pytest.raises(rr.ParamError, match=f"got a DataFrame of {len(Y)} rows and 8 columns, exp"):
         rr.Booster.evaluate(rr.train(table, **NAMED, num_trees=1), table)
+
+
+def test_the_weight_of_a_query_may_be_a_column() -> None:
+    data = rr.datasets.make_polynomial(40, seed=3)
+    weight = {one: 1.0 + one % 4 for one in np.unique(data.qid).tolist()}
+    frame = pd.DataFrame(data.X, columns=data.feature_names)
+    frame = frame.assign(
+        label=data.y, query=data.qid, worth=[weight[one] for one in data.qid.tolist()]
+    )
+    frame = frame.sample(frac=1.0, random_state=1)
+    of_ids = rr.Dataset(frame.drop(columns="worth"), "label", qid="query", query_weight=weight)
+    of_column = rr.Dataset(frame, "label", qid="query", query_weight="worth")
+    assert of_column.fingerprint == of_ids.fingerprint
+    booster = rr.train(of_column, num_trees=5)
+    values = [
+        rr.evaluate(booster, frame, y="label", qid="query", query_weight="worth"),
+        rr.evaluate(booster, frame, y="label", qid="query", query_weight=weight),
+    ]
+    assert values[0] == values[1]
+    frame.iloc[5, frame.columns.get_loc("worth")] = 9.0
+    with pytest.raises(rr.DataError, match=r"query_weight: query \d+ has two weights"):
+        rr.Dataset(frame, "label", qid="query", query_weight="worth")

@@ -18,7 +18,7 @@ from rustrank.formatting import count, html_facts, size, some
 from rustrank.inputs.categories import Categories, as_shown, categories_of, encoded, numbered_like
 from rustrank.inputs.docs import EXPECTED, DocArguments, has_parts, is_dataset, is_table, read_docs
 from rustrank.inputs.keywords import OF_DATASET, refuses_unknown
-from rustrank.inputs.queries import numbers_if_all, query_ids_in_errors
+from rustrank.inputs.queries import numbers_if_all, query_ids_in_errors, query_weight_of_rows
 from rustrank.inputs.scalars import as_augment, whole
 from rustrank.inputs.tables import as_names, as_table, check_different, columns_of, named_columns
 from rustrank.inputs.vectors import check_length
@@ -78,7 +78,7 @@ class Dataset:
         Instead of ``qid``: the number of rows of each query, in row order.
     query_weight : array-like or mapping, optional
         A weight for each query, in order of first appearance, or by id: a mapping, or a pandas
-        Series with an index of its own.
+        Series with an index of its own. Or the name of a column of ``X``, the same in all rows of a query.
     row_weight : array-like of shape (num_docs,), optional
         A factor for the gradients of each document.
     base_score : array-like of shape (num_docs,), optional
@@ -173,8 +173,11 @@ class Dataset:
     ) -> None:
         own = {"y": y, "qid": qid, "row_weight": row_weight, "base_score": base_score}
         X, extra = building.named_labels(X, extra_labels)
-        X, own = named_columns(X, {**own, "position": position})
-        y, qid, row_weight, base_score, position = own.values()
+        weight = query_weight if isinstance(query_weight, str) else None
+        X, own = named_columns(X, {**own, "position": position, "query_weight": weight})
+        y, qid, row_weight, base_score, position, weight = own.values()
+        if weight is not None:
+            query_weight = query_weight_of_rows(weight, qid, group)
         reading = building.ReadOptions(missing, infinite, num_threads)
         base = building.base_of(base, like, has_scores=base_score is not None)
         if base is not None:

@@ -13,7 +13,12 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.errors import DataError, ParamError, ParamKindError, warn_caller, wrong_kind
-from rustrank.inputs.queries import Queries, as_query_weight, queries_of
+from rustrank.inputs.queries import (
+    Queries,
+    as_query_weight,
+    queries_of,
+    query_weight_of_rows,
+)
 from rustrank.inputs.scalars import fields_of
 from rustrank.inputs.tables import (
     Array,
@@ -236,14 +241,17 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
         arguments, name = arguments._replace(y=docs), "X"
     column, with_segments = None, None
     if X is not None and (has_parts(X) or is_table(X)):
+        weights = {"query_weight": weight if isinstance(weight, str) else None}
         if isinstance(segments, str):
             X = from_stream(X) if _is_stream(X) else X
-            column, with_segments = segments, read_docs(X, name, arguments).X
-        read = read_docs(X, name, arguments, columns={"segments": segments})
+            column, with_segments = segments, read_docs(X, name, arguments, columns=weights).X
+        read = read_docs(X, name, arguments, columns={"segments": segments, **weights})
         X, arguments = read.X, DocArguments(read.y, read.qid, read.group)
-        segments = read.columns["segments"]
+        segments, of_row = read.columns["segments"], read.columns["query_weight"]
+        weight = weight if of_row is None else query_weight_of_rows(of_row, read.qid, read.group)
     else:
-        _refuse_names({**arguments._asdict(), "segments": segments}, docs)
+        others = {"segments": segments, "query_weight": weight}
+        _refuse_names({**arguments._asdict(), **others}, docs)
     labels = as_labels(arguments.y)
     if arguments.qid is None and arguments.group is None:
         _warn_of_one_query(len(labels))

@@ -157,6 +157,23 @@ def as_query_weight(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | Non
     return np.array([real(f"query_weight of query {key!r}", by_id[key]) for key in known])
 
 
+def query_weight_of_rows(column: Any, qid: Any, group: Any) -> NDArray[np.float64]:
+    """Return the weights of queries from a column with a weight for each row, the same in all rows of a query."""
+    of_row = vectors.as_doubles(column, "query_weight")
+    queries, ids = as_queries(qid, group, len(of_row))
+    codes = query_codes(queries)
+    weight = of_row[np.unique(codes, return_index=True)[1]]
+    row = vectors.first_true(weight[codes] != of_row)
+    if row is not None:
+        key = np.asarray(ids)[codes[row]].tolist()
+        message = (
+            f"query_weight: query {shown(key)} has two weights, {weight[codes[row]]:g} and {of_row[row]:g} in row "
+            f"{row}, expected one; row_weight= takes a weight for each row"
+        )
+        raise DataError(message, code="weight", row=row)
+    return weight
+
+
 def _by_index(weight: Any) -> dict[Any, Any] | None:
     """Return a pandas Series as a mapping by its index; None for a default index."""
     if vectors.library(weight) != "pandas" or not hasattr(weight, "index"):

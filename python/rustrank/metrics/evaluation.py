@@ -353,7 +353,7 @@ def evaluate(
         cut, by the number of retrieved docs.
     query_weight : array-like or mapping, optional
         The weight of each query in the mean, in order of first appearance, or by id: a mapping, or
-        a pandas Series with an index of its own.
+        a pandas Series with an index of its own. Or the name of a column, the same in all rows of a query.
     gain : {"exp2", "linear"}, sequence or mapping, default "exp2"
         The gain of a label in NDCG, DCG and ERR: ``2**label - 1``, the label itself, or
         ``gain[label]``.
