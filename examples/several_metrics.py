@@ -107,8 +107,13 @@ def draw(rows: dict[str, tuple[float, float]], name: str, path: Path) -> None:
             "fontsize": "small",
             "color": line.get_color(),
         }
+        before = (0.0, 0.0)
         for text, place in points.items():
-            axes.annotate(text, place, xytext=offset, ha=side, **how)
+            # Beside one that is near, on its other side.
+            is_near = side == "right" and np.hypot(*np.subtract(place, before)) < 0.02
+            where, aligned = ((7, -3), "left") if is_near else (offset, side)
+            axes.annotate(text, place, xytext=where, ha=aligned, **how)
+            before = (9.0, 9.0) if is_near else place
     axes.margins(x=0.1)
     axes.set(xlabel="NDCG@10 on test queries", ylabel=f"{name}@10 on test queries")
     axes.grid(alpha=0.3)
