@@ -121,7 +121,16 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     return made.parse(arguments)
 
 
+#: Hints at what Python has, and what takes their place.
+_HINTS = {
+    '; infinite="missing" treats infinite values as missing': "; leave the cell empty for a missing value",
+    ", or a column of a categorical type, which may hold any numbers": "; a column of text may hold any ids",
+}
+
+
 def _failed(code: int, message: str) -> int:
+    for hint, instead in _HINTS.items():
+        message = message.replace(hint, instead)
     complain(f"error: {' '.join(message.split())}")
     return code
 

@@ -19,6 +19,7 @@ from rustrank.cli.tables import (
     is_row_number,
     joined,
     num_docs_of,
+    numbers_of_parquet,
     place_of_row,
     read_table,
     require_column,
@@ -332,6 +333,7 @@ def _of_tables(
     segments = _segments(options)
     no_features = _no_features(options)
     as_text: set[str] = set()
+    texts = texts._replace(numbers=texts.numbers | numbers_of_parquet(files))
     for file in files:
         table, found = _table(file, options, texts)
         as_text.update(found)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rustrank.cli.csv_files import column_names, csv_rows, not_utf8, read_csv
 from rustrank.cli.file_kinds import is_csv, is_parquet, no_rows, opened, require_data, start_of
 from rustrank.errors import DataError, ParamError, RustrankWarning, shown, suggestion
+from rustrank.inputs.feature_names import is_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -22,8 +23,6 @@ _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
 _NUMBER = re.compile(
     r"\s*[-+]?((\d+\.?\d*|\.\d+)(e[-+]?\d+)?|inf|infinity|nan)\s*", re.ASCII | re.IGNORECASE
 )
-#: The columns in which pandas keeps an index that has no name.
-_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_table(file: str, texts: Callable[[Sequence[str]], Collection[str]]) -> Any:
@@ -60,6 +59,22 @@ def read_table(file: str, texts: Callable[[Sequence[str]], Collection[str]]) -> 
     return _without_index(file, table.replace_schema_metadata(None))
 
 
+def numbers_of_parquet(files: Sequence[str]) -> frozenset[str]:
+    """Return the columns that hold numbers in the Parquet files among some, and so in CSV beside them."""
+    found: set[str] = set()
+    if not any(map(is_csv, files)):
+        return frozenset()
+    for file in filter(is_parquet, files):
+        arrow = importlib.import_module("pyarrow")
+        try:
+            schema = importlib.import_module("pyarrow.parquet").read_schema(file)
+        except (arrow.ArrowException, OSError):
+            continue  # Reading it says what is wrong.
+        kinds = (arrow.types.is_integer, arrow.types.is_floating, arrow.types.is_boolean)
+        found.update(field.name for field in schema if any(kind(field.type) for kind in kinds))
+    return frozenset(found)
+
+
 def shorten(text: str) -> str:
     """Return a text of another library as a part of a message: the first of it, in one line."""
     longest = 200
@@ -83,7 +98,7 @@ def _without_index(file: str, table: Any) -> Any:
 
 def is_row_number(name: str) -> bool:
     """Whether a column of this name has the row numbers that pandas writes."""
-    return name == "" or _INDEX.fullmatch(name) is not None
+    return name == "" or is_index(name)
 
 
 def require_utf8(file: str, table: Any, columns: Sequence[str]) -> None:

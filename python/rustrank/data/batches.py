@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from rustrank.errors import DataError, ParamError, shown, wrong_kind
+from rustrank.inputs.feature_names import is_index
 from rustrank.inputs.queries import as_ids
 from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.tables import Table, as_table, check_same_features, columns_of
@@ -164,7 +165,11 @@ class ParquetFiles:
             with opened(self.paths[0]) as file:
                 names = file.schema_arrow.names
                 require_columns(ignored, names, self.paths[0])
-                features = [name for name in names if name not in uses and name not in ignored]
+                features = [
+                    name
+                    for name in names
+                    if name not in uses and name not in ignored and not is_index(name)
+                ]
         self.features = as_list("features", features, "a list of names of columns")
         for name in self.features:
             if not isinstance(name, str):

@@ -11,7 +11,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
 from rustrank.inputs.categories import Categories, numbered_for, numbers_of
-from rustrank.inputs.feature_names import check_joined_names
+from rustrank.inputs.feature_names import check_joined_names, numbered_in
 from rustrank.inputs.queries import as_queries, as_query_weight, query_ids_in_errors
 from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.inputs.tables import (
@@ -303,6 +303,9 @@ def raw_names(like: Any) -> list[str] | None:
 def columns_like(table: Table, like: Any, names: list[str] | None, what: str = "X") -> Table:
     """Return a table with the columns of ``like``, matched by name unless names are given otherwise."""
     theirs = raw_names(like) if names is None else None
+    if theirs is None and names is None and binning_of(like) is not None and table.names:
+        num_raw = like.num_features // (2 if like.query_ranks else 1)
+        theirs = numbered_in(table.names, num_raw)
     return table if theirs is None else columns_of(table, (len(theirs), theirs), what, "`like`")
 
 

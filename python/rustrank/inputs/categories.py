@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 #: Single precision holds every whole number up to this one.
 _LARGEST = 2**24
+#: Doubles hold every whole number up to this one.
+_EXACT = 2**53
 
 
 #: The categories of a feature, by their numbers.
@@ -319,6 +321,8 @@ def _of_pandas(column: Any, what: str) -> NDArray[Any]:
 def _plain(values: NDArray[Any], what: str) -> NDArray[Any]:
     """Return numbers unchanged, and texts with None for missing values."""
     if values.dtype.kind in "fbiu":
+        if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
+            _check_exact(values[(values > _EXACT) | (values < -_EXACT)][:1].tolist(), what)
         return values
     given = [None if is_absent(value) else value for value in values.tolist()]
     present = [value for value in given if value is not None]
@@ -329,7 +333,19 @@ def _plain(values: NDArray[Any], what: str) -> NDArray[Any]:
         raise TypeError(
             f"{what}: got {shown(odd)} among categories, expected texts alone, or whole numbers"
         )
+    _check_exact(present, what)
     return np.array([np.nan if value is None else value for value in given], np.float64)
+
+
+def _check_exact(values: list[Any], what: str) -> None:
+    """Raise `DataError` for a whole number that doubles do not hold, and that would be another category."""
+    large = next((one for one in values if isinstance(one, int) and abs(one) > _EXACT), None)
+    if large is not None:
+        message = (
+            f"{what}: got the category {large}, expected whole numbers up to 2^53, or texts; make the ids text, "
+            "such as frame[name].astype(str)"
+        )
+        raise DataError(message, code="category")
 
 
 def _codes(values: NDArray[Any], names: CategoryList) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,25 @@ if TYPE_CHECKING:
 
 #: What features without names are called, here and in other libraries.
 _NUMBERED = ("Column_{}", "{}", "f{}")
+#: The columns in which pandas keeps an index that has no name.
+_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def is_index(name: str) -> bool:
+    """Return whether a column of Arrow or Parquet is an index of pandas that had no name."""
+    return _INDEX.fullmatch(name) is not None
 
 
 def are_numbered(names: Sequence[str]) -> bool:
     """Return whether names are what features without names are called: ``f0``, ``f1``, ..."""
     return any(all(name == form.format(at) for at, name in enumerate(names)) for form in _NUMBERED)
+
+
+def numbered_in(names: Sequence[str], count: int) -> list[str] | None:
+    """Return what so many features without names are called if all of these are among some names, else None."""
+    known = set(names)
+    forms = ([form.format(at) for at in range(count)] for form in _NUMBERED)
+    return next((wanted for wanted in forms if known.issuperset(wanted)), None)
 
 
 def have_same_names(names: Sequence[str] | None, others: Sequence[str] | None) -> bool:

@@ -142,7 +142,7 @@ def as_query_weight(weight: Any, ids: NDArray[Any]) -> NDArray[np.float64] | Non
     """
     if weight is None:
         return None
-    by_id = weight if isinstance(weight, Mapping) else _by_index(weight)
+    by_id = weight if isinstance(weight, Mapping) else by_index(weight, "query_weight", ids)
     if by_id is None:
         return vectors.as_doubles(weight, "query_weight")
     known = dict.fromkeys(ids.tolist())
@@ -174,21 +174,29 @@ def query_weight_of_rows(column: Any, qid: Any, group: Any) -> NDArray[np.float6
     return weight
 
 
-def _by_index(weight: Any) -> dict[Any, Any] | None:
-    """Return a pandas Series as a mapping by its index; None for a default index."""
-    if vectors.library(weight) != "pandas" or not hasattr(weight, "index"):
+def by_index(values: Any, name: str, ids: NDArray[Any]) -> dict[Any, Any] | None:
+    """Return a pandas Series with a value for each query as a mapping by its index; None for a default index."""
+    if vectors.library(values) != "pandas" or not hasattr(values, "index"):
         return None
-    index = weight.index
+    index = values.index
     counts = type(index).__name__ == "RangeIndex" and index.name is None
     if counts and (index.start, index.step) == (0, 1):
+        own, numbers = ids.tolist(), list(range(len(ids)))
+        if own != numbers and sorted(own, key=str) == sorted(numbers, key=str):
+            message = (
+                f"{name}: the index of the Series may be the ids of the queries or count them, and these are in "
+                "another order; pass .to_dict() for values by id, or .to_numpy() for values in order of appearance"
+            )
+            raise DataError(message, code=name)
         return None
     if not index.is_unique:
         twice = index[index.duplicated()][0]
-        message = f"query_weight has two weights for query {shown(twice)}"
-        raise DataError(message, code="weight", query=str(twice))
-    return dict(
-        zip(index.tolist(), vectors.as_vector(weight, "query_weight").tolist(), strict=True)
-    )
+        what = {"query_weight": "weights", "segments": "segments"}.get(name, "values")
+        message = f"{name} has two {what} for query {shown(twice)}"
+        raise DataError(
+            message, code="weight" if name == "query_weight" else name, query=str(twice)
+        )
+    return dict(zip(index.tolist(), vectors.as_vector(values, name).tolist(), strict=True))
 
 
 def numbers_if_all(ids: list[str]) -> NDArray[Any]:

@@ -27,6 +27,7 @@ from rustrank.errors import (
 )
 from rustrank.inputs.category_column import CategoryColumn
 from rustrank.inputs.column_kinds import kind_of, refuse_columns
+from rustrank.inputs.feature_names import is_index, numbered_in
 from rustrank.inputs.files import reader_of
 from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.vectors import NARROW, Column, as_floats, as_vector, library, to_numpy
@@ -323,7 +324,7 @@ def as_table(X: Any) -> Table:
     if of in ("pandas", "polars"):
         return _from_frame(X)
     if of == "pyarrow" and hasattr(X, "column_names"):
-        return Frame(X.columns, X.column_names, X.num_rows)
+        return _from_arrow(X)
     if of == "scipy" and hasattr(X, "tocsr"):
         return _Sparse(X)
     if isinstance(X, np.ndarray):
@@ -394,11 +395,20 @@ def _from_frame(X: Any) -> Table:
         raise TypeError(f"X is a {kind}, expected a DataFrame; collect() it first")
     if not hasattr(X, "columns"):
         raise TypeError(f"X is a {kind}: one column, expected a table; to_frame() makes it one")
+    if library(X) == "polars" and any(map(is_index, X.columns)):
+        X = X.select([name for name in X.columns if not is_index(name)])
     if library(X) == "pandas" and set(X.dtypes) in _FLOATS:
         values = X.to_numpy()
         if values.flags.c_contiguous or values.flags.f_contiguous:
             return Array(values, X.columns)
     return _DataFrame(X)
+
+
+def _from_arrow(X: Any) -> Table:
+    """Return a table of Arrow without an index of pandas, which is no column in pandas either."""
+    places = [at for at, name in enumerate(X.column_names) if not is_index(name)]
+    names = [X.column_names[at] for at in places]
+    return Frame([X.column(at) for at in places], names, X.num_rows)
 
 
 def _from_mapping(X: Mapping[Any, Any]) -> Table:
@@ -500,10 +510,12 @@ def columns_of(
 ) -> Table:
     """Return a table with the features of another thing, which are given by number and names.
 
-    Columns are matched by name where both have names: they may have any order, and others are left out.
-    Else they are matched by position. Raises `DataError` if some are missing.
+    Columns are matched by name where both have names: they may have any order, and others are left out. ``f0``,
+    ``f1``, ... are names of features without names, too. Else they are matched by position. Raises `DataError` if some are missing.
     """
     mine, (count, names) = table.names, expected
+    if mine is not None and names is None:
+        names = numbered_in(mine, count)
     if mine is None or names is None:
         check_same_features((table.num_features, None), (count, None), what, other)
         return table

@@ -370,8 +370,8 @@ def evaluate(
         The top of ERR's label scale; the largest label of the data by default.
     segments : array-like, mapping or str, optional
         What queries are grouped by, such as their language: a value for each row, which is the same in
-        all rows of a query, for each query in order of first appearance, or by query id; or the name of a
-        column. The result then has the evaluation of each segment, too, in ``.segments``.
+        all rows of a query, for each query in order of first appearance, or by query id (a mapping, or a
+        pandas Series of queries with an index of its own); or the name of a column. The result then has the evaluation of each segment, too, in ``.segments``.
     num_threads : int, optional
         Threads to use; all cores by default. The result does not depend on it.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.errors import DataError, shown
-from rustrank.inputs.queries import Queries, as_ids, group_ids, query_codes
+from rustrank.inputs.queries import Queries, as_ids, by_index, group_ids, query_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,13 +25,18 @@ def as_segments(
     Parameters
     ----------
     segments : array-like or mapping
-        A value for each row, for each query in order of first appearance, or by query id.
+        A value for each row, for each query in order of first appearance, or by query id: a mapping, or a pandas
+        Series of queries with an index of its own.
     queries, query_ids
         As `rustrank.inputs.queries.as_queries` returns them.
     """
     if segments is None:
         return None
     codes = query_codes(queries)
+    if not isinstance(segments, Mapping) and np.shape(segments) != np.shape(codes):
+        # One with a value for each row goes by its order, as columns of labels do.
+        of_ids = by_index(segments, "segments", query_ids)
+        segments = segments if of_ids is None else of_ids
     if isinstance(segments, Mapping):
         segments = [_by_id(segments, key) for key in query_ids.tolist()]
     given = as_ids(segments, "segments")

@@ -10,7 +10,8 @@ import numpy as np
 
 from rustrank import _rustrank
 from rustrank.data.dataset_building import raw_names
-from rustrank.errors import DataError, ParamError, wrong_kind
+from rustrank.errors import DataError, ParamError, ParamKindError, shown, wrong_kind
+from rustrank.inputs.categories import categories_numbered
 from rustrank.inputs.docs import QID
 from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.queries import as_queries
@@ -174,7 +175,16 @@ class Stacking:
         if not self.own:
             return made
         expected = self.rankers[0].num_raw_features, self._raw_names()
-        own = np.asarray(in_one_piece(columns_of(as_table(X), expected, "X", "the rankers")))
+        table = columns_of(as_table(X), expected, "X", "the rankers")
+        listed = categories_numbered(table)[1]
+        if listed:
+            name = (table.names or [str(at) for at in range(table.num_features)])[min(listed)]
+            message = (
+                f"X: column {shown(name)} holds categories that are texts or of a categorical type, which the "
+                "outer booster cannot see; own=False lets it see the scores of the rankers alone"
+            )
+            raise ParamKindError(message, code="own")
+        own = np.asarray(in_one_piece(table))
         check_length("scores", len(made), len(own), "rows")
         joined: NDArray[np.float32] | NDArray[np.float64] = np.concatenate((own, made), axis=1)
         return joined
