@@ -10,6 +10,8 @@ pub enum CategoryList {
     Texts(Vec<String>),
     /// Numbers, such as ids; finite, and of any size and sign.
     Numbers(Vec<f64>),
+    /// Truth values, which are the numbers 0 and 1; other libraries tell them from these.
+    Truths(Vec<bool>),
 }
 
 impl CategoryList {
@@ -18,6 +20,7 @@ impl CategoryList {
         match self {
             Self::Texts(texts) => texts.len(),
             Self::Numbers(numbers) => numbers.len(),
+            Self::Truths(truths) => truths.len(),
         }
     }
 
@@ -26,11 +29,21 @@ impl CategoryList {
         self.len() == 0
     }
 
+    /// The categories as numbers; `None` of texts.
+    pub(crate) fn numbers(&self) -> Option<Vec<f64>> {
+        match self {
+            Self::Texts(_) => None,
+            Self::Numbers(numbers) => Some(numbers.clone()),
+            Self::Truths(truths) => Some(truths.iter().map(|&truth| f64::from(truth)).collect()),
+        }
+    }
+
     /// Whether these are the first categories of another list.
     pub fn begins(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Texts(mine), Self::Texts(theirs)) => theirs.starts_with(mine),
             (Self::Numbers(mine), Self::Numbers(theirs)) => theirs.starts_with(mine),
+            (Self::Truths(mine), Self::Truths(theirs)) => theirs.starts_with(mine),
             _ => self.is_empty() && other.is_empty(),
         }
     }

@@ -179,7 +179,7 @@ fn check_categories(model: &Model, dataset: &Dataset) -> Result<()> {
     let count = |list: Option<&CategoryList>| match list {
         None => "none, but whole numbers".to_owned(),
         Some(CategoryList::Texts(texts)) => format!("{} texts", texts.len()),
-        Some(CategoryList::Numbers(numbers)) => format!("{} numbers", numbers.len()),
+        Some(list) => format!("{} numbers", list.len()),
     };
     Err(Error::data("categories", "the dataset has another list of categories than the model")
         .feature(feature as usize)

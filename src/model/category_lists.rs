@@ -8,9 +8,10 @@ use crate::CategoryList;
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The names of such notes are a prefix and the number of the feature: of texts, and of numbers.
+/// The names of such notes are a prefix and the number of the feature: of texts, of numbers and of truth values.
 const TEXTS: &str = "categories.";
 const NUMBERS: &str = "categories.numbers.";
+const TRUTHS: &str = "categories.truths.";
 
 /// The largest category that is its own number: single precision holds every whole number up to it.
 const LARGEST: f64 = 16_777_216.0;
@@ -24,6 +25,11 @@ impl Model {
                 let numbers = CategoryList::Numbers(numbers.collect::<Option<_>>()?);
                 return Some((feature.parse().ok()?, numbers));
             }
+            if let Some(feature) = note.strip_prefix(TRUTHS) {
+                let truths = said.split_ascii_whitespace().map(|word| word.parse().ok());
+                let truths = CategoryList::Truths(truths.collect::<Option<_>>()?);
+                return Some((feature.parse().ok()?, truths));
+            }
             let feature = note.strip_prefix(TEXTS)?.parse().ok()?;
             let texts = said.split(' ').map(unescape).collect::<Option<_>>()?;
             Some((feature, CategoryList::Texts(texts)))
@@ -33,7 +39,7 @@ impl Model {
 
     /// Sets the list of categories of a feature, or removes it: categories are then whole numbers.
     pub fn set_category_list(&mut self, feature: u32, list: Option<&CategoryList>) {
-        for prefix in [TEXTS, NUMBERS] {
+        for prefix in [TEXTS, NUMBERS, TRUTHS] {
             self.remove_attribute(&format!("{prefix}{feature}"));
         }
         let (prefix, words) = match list {
@@ -43,6 +49,9 @@ impl Model {
             }
             Some(CategoryList::Numbers(numbers)) => {
                 (NUMBERS, numbers.iter().map(|number| format!("{number:?}")).collect())
+            }
+            Some(CategoryList::Truths(truths)) => {
+                (TRUTHS, truths.iter().map(ToString::to_string).collect())
             }
         };
         self.set_attribute(format!("{prefix}{feature}"), words.join(" "));
@@ -110,12 +119,9 @@ impl OfModels<'_> {
     fn shared(&self, feature: u32) -> Result<Option<CategoryList>> {
         let texts = self.lists.iter().filter_map(|list| match list {
             CategoryList::Texts(texts) => Some(texts),
-            CategoryList::Numbers(_) => None,
+            CategoryList::Numbers(_) | CategoryList::Truths(_) => None,
         });
-        let numbers = self.lists.iter().filter_map(|list| match list {
-            CategoryList::Numbers(numbers) => Some(numbers),
-            CategoryList::Texts(_) => None,
-        });
+        let numbers = self.lists.iter().filter_map(|list| list.numbers()).flatten();
         let num_texts = texts.clone().count();
         if num_texts > 0 {
             if num_texts < self.lists.len() || self.plain || !self.used.is_empty() {
@@ -130,7 +136,7 @@ impl OfModels<'_> {
         }
         if self.plain {
             let is_own = |number: &f64| (0.0..=LARGEST).contains(number) && number.fract() == 0.0;
-            return match numbers.flatten().find(|number| !is_own(number)) {
+            return match numbers.clone().find(|number| !is_own(number)) {
                 None => Ok(None),
                 Some(number) => {
                     let what =
@@ -144,10 +150,16 @@ impl OfModels<'_> {
         }
         let mut seen = BTreeSet::new();
         let used = self.used.iter().map(|&category| f64::from(category));
-        let all = numbers.flatten().copied().chain(used);
+        let are_truths = |list: &&CategoryList| matches!(list, CategoryList::Truths(_));
+        let truths = self.used.is_empty() && self.lists.iter().all(are_truths);
+        let all = numbers.chain(used);
         // Adding 0 makes one of the two zeros.
         let all = all.filter(|number| seen.insert((number + 0.0).to_bits()));
-        Ok(Some(CategoryList::Numbers(all.collect())))
+        Ok(Some(if truths {
+            CategoryList::Truths(all.map(|number| number != 0.0).collect())
+        } else {
+            CategoryList::Numbers(all.collect())
+        }))
     }
 }
 
@@ -165,27 +177,35 @@ enum Renumbering {
 
 impl Renumbering {
     fn new(from: Option<&CategoryList>, to: Option<&CategoryList>) -> Self {
-        let at = |place: usize| place as u32;
         match (from, to) {
             (Some(CategoryList::Texts(from)), Some(CategoryList::Texts(to))) => {
-                let places: BTreeMap<&String, usize> = to.iter().zip(0..).collect();
-                Self::Places(from.iter().map(|text| at(places[text])).collect())
+                let places: BTreeMap<&String, u32> = to.iter().zip(0..).collect();
+                Self::Places(from.iter().map(|text| places[text]).collect())
             }
-            (Some(CategoryList::Numbers(from)), Some(CategoryList::Numbers(to))) => {
+            _ => Self::of_numbers(
+                from.and_then(CategoryList::numbers),
+                to.and_then(CategoryList::numbers),
+            ),
+        }
+    }
+
+    fn of_numbers(from: Option<Vec<f64>>, to: Option<Vec<f64>>) -> Self {
+        match (from, to) {
+            (Some(from), Some(to)) => {
                 let bits = |number: &f64| (number + 0.0).to_bits();
-                let places: BTreeMap<u64, usize> = to.iter().map(bits).zip(0..).collect();
-                Self::Places(from.iter().map(|number| at(places[&bits(number)])).collect())
+                let places: BTreeMap<u64, u32> = to.iter().map(bits).zip(0..).collect();
+                Self::Places(from.iter().map(|number| places[&bits(number)]).collect())
             }
-            (Some(CategoryList::Numbers(from)), None) => {
-                Self::Places(from.iter().map(|&number| number as u32).collect())
+            (Some(from), None) => {
+                Self::Places(from.into_iter().map(|number| number as u32).collect())
             }
-            (None, Some(CategoryList::Numbers(to))) => {
+            (None, Some(to)) => {
                 let whole = |number: &f64| number.fract() == 0.0 && *number >= 0.0;
-                let places = to.iter().zip(0..).filter(|(number, _)| whole(number));
-                Self::Own(places.map(|(&number, place)| (number as u32, place)).collect())
+                let places = to.into_iter().zip(0..).filter(|(number, _)| whole(number));
+                Self::Own(places.map(|(number, place)| (number as u32, place)).collect())
             }
             // Of these no split holds a category.
-            _ => Self::Own(BTreeMap::new()),
+            (None, None) => Self::Own(BTreeMap::new()),
         }
     }
 

@@ -51,10 +51,11 @@ impl RowArgs {
 /// The lists of categories of features that have one.
 pub(super) type CategoryLists = BTreeMap<u32, CategoryListArg>;
 
-/// The categories of a feature: a list of `str`, or of `float`.
+/// The categories of a feature: a list of `str`, of `bool`, or of `float`.
 #[derive(FromPyObject, IntoPyObject)]
 pub(super) enum CategoryListArg {
     Texts(Vec<String>),
+    Truths(Vec<bool>),
     Numbers(Vec<f64>),
 }
 
@@ -63,6 +64,7 @@ impl From<CategoryListArg> for CategoryList {
         match list {
             CategoryListArg::Texts(texts) => Self::Texts(texts),
             CategoryListArg::Numbers(numbers) => Self::Numbers(numbers),
+            CategoryListArg::Truths(truths) => Self::Truths(truths),
         }
     }
 }
@@ -72,6 +74,7 @@ impl From<CategoryList> for CategoryListArg {
         match list {
             CategoryList::Texts(texts) => Self::Texts(texts),
             CategoryList::Numbers(numbers) => Self::Numbers(numbers),
+            CategoryList::Truths(truths) => Self::Truths(truths),
         }
     }
 }

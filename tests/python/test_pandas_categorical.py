@@ -54,7 +54,7 @@ def test_a_file_has_the_names_of_categories(tmp_path: Path) -> None:
     ranker = _fitted()
     ranker.booster_.save_model(tmp_path / "m.txt")
     last = (tmp_path / "m.txt").read_text("utf-8").splitlines()[-1]
-    towns = '["10","a","b","q\\"","x y","zz","\u00e9"]'
+    towns = '["x y","\u00e9","b","a","10","zz","q\\""]'
     assert last == f'pandas_categorical:[{towns},["a","b","c","d","e","f"]]'
     for again in (
         compat.Booster(model_file=tmp_path / "m.txt"),
@@ -70,7 +70,7 @@ def test_a_file_has_the_names_of_categories(tmp_path: Path) -> None:
 def test_an_array_has_the_numbers_of_categories_of_a_lightgbm_model(tmp_path: Path) -> None:
     ranker, frame = _fitted(), _frame(1, 300)
     ranker.booster_.save_model(tmp_path / "m.txt")
-    town = pd.Categorical(frame["town"], categories=sorted(TOWNS)).codes
+    town = pd.Categorical(frame["town"], categories=TOWNS).codes
     codes = frame.assign(town=town, kind=frame["kind"].cat.codes)
     again = rr.Booster.load(tmp_path / "m.txt")
     assert np.array_equal(again.predict(codes.to_numpy(np.float64)), ranker.predict(frame))
@@ -208,3 +208,63 @@ def test_lists_of_unknown_columns_are_refused(tmp_path: Path) -> None:
         ours.predict(frame)
     codes = frame.assign(shop=frame["shop"].cat.codes)
     assert np.array_equal(ours.predict(codes), theirs.predict(frame))
+
+
+def _sizes(rows: int = 1000) -> tuple[Any, Any]:
+    """Categories that are not in the order of the alphabet, with an unused one at the start."""
+    places = np.random.default_rng(0).integers(1, 4, rows)
+    sizes = pd.Categorical.from_codes(places, ["zero", "small", "medium", "large"])
+    return pd.DataFrame({"x": np.arange(rows) % 7, "size": sizes}), places
+
+
+def test_files_of_the_drop_in_have_the_order_of_the_frame(tmp_path: Path) -> None:
+    frame, places = _sizes()
+    ranker = compat.LGBMRanker(**FEW).fit(frame, places, group=[20] * 50)
+    ranker.booster_.save_model(tmp_path / "m.txt")
+    last = (tmp_path / "m.txt").read_text("utf-8").splitlines()[-1]
+    assert last == 'pandas_categorical:[["zero","small","medium","large"]]'
+    codes = np.c_[frame["x"], frame["size"].cat.codes]
+    assert np.array_equal(rr.Booster.load(tmp_path / "m.txt").predict(codes), ranker.predict(frame))
+    lgb = pytest.importorskip("lightgbm")
+    theirs = lgb.Booster(model_file=tmp_path / "m.txt")
+    assert np.array_equal(theirs.predict(codes), ranker.predict(frame))
+    assert np.array_equal(theirs.predict(frame), ranker.predict(frame))
+
+
+@pytest.mark.parametrize("of", ["drop-in", "native"])
+def test_truth_values_are_known_in_any_frame(of: str, tmp_path: Path) -> None:
+    flags = np.random.default_rng(0).integers(0, 2, 600) == 1
+    frame = pd.DataFrame({"x": np.arange(600) % 7, "flag": pd.Categorical(flags)})
+    path = tmp_path / "m.txt"
+    if of == "native":
+        dataset = rr.Dataset(frame, flags.astype(int), group=[20] * 30)
+        assert dataset.categories("flag") in ([False, True], [True, False])
+        ranker: Any = rr.train(dataset, num_trees=10)
+        ranker.export("lightgbm", path)
+    else:
+        ranker = compat.LGBMRanker(**FEW).fit(frame, flags.astype(int), group=[20] * 30)
+        ranker.booster_.save_model(path)
+    assert path.read_text("utf-8").splitlines()[-1] == "pandas_categorical:[[false,true]]"
+    one = frame[flags].assign(flag=pd.Categorical(flags[flags]))
+    turned = frame.assign(flag=pd.Categorical(flags, categories=[True, False]))
+    again = rr.Booster.load(path)
+    for rows in (frame, one, turned):
+        assert np.array_equal(again.predict(rows), ranker.predict(rows))
+    lgb = pytest.importorskip("lightgbm")
+    for rows in (frame, one, turned):
+        assert np.array_equal(lgb.Booster(model_file=path).predict(rows), ranker.predict(rows))
+
+
+def test_names_with_spaces_are_those_of_the_file(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(1000, 2)), columns=["title score", "age"])
+    ranker = compat.LGBMRanker(**FEW).fit(frame, (frame["age"] > 0) * 1, group=[20] * 50)
+    ranker.booster_.save_model(tmp_path / "m.txt")
+    turned = frame[["age", "title score"]].assign(more=1.0)
+    again = rr.Booster.load(tmp_path / "m.txt")
+    assert again.feature_names == ["title_score", "age"]
+    assert np.array_equal(again.predict(turned), ranker.predict(frame))
+    dataset = rr.Dataset(frame, (frame["age"] > 0) * 1, group=[20] * 50, base=again)
+    assert rr.train(dataset, base=again, num_trees=2).num_trees == FEW["n_estimators"] + 2
+    with pytest.raises(rr.DataError, match="lacks a feature of the model"):
+        again.predict(frame.rename(columns={"age": "old"}))

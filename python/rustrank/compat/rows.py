@@ -11,6 +11,7 @@ from rustrank.compat.finite import with_infinite_clipped
 from rustrank.data.dataset import Dataset
 from rustrank.errors import DataError, ParamError, shown, wrong_kind
 from rustrank.estimators.fitting import weight_of_queries
+from rustrank.inputs.categories import with_own_order
 from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.tables import as_table
 from rustrank.inputs.vectors import as_doubles, as_labels, check_length
@@ -34,11 +35,11 @@ class BinnedRows(NamedTuple):
 class LazyRows:
     """The base of the data sets of other libraries: features, labels, queries and weights.
 
-    ``row_weight`` is a weight of each document, ``query_weight`` one of each query. ``clips_infinite`` says
-    whether infinite values count as the largest finite ones; otherwise they are an error.
+    ``row_weight`` is a weight of each document, ``query_weight`` one of each query. With ``is_lightgbm``, infinite
+    values count as the largest finite ones, and categories keep the order that a frame has them in.
     """
 
-    clips_infinite = False
+    is_lightgbm = False
     #: What says which query a row belongs to, for errors.
     query_fields = "group= (rows of each query) or qid= (an id for each row)"
 
@@ -170,7 +171,9 @@ class LazyRows:
                 **more,
             )
 
-        return with_infinite_clipped(made, self.X) if self.clips_infinite else made(self.X)
+        if not self.is_lightgbm:
+            return made(self.X)
+        return with_infinite_clipped(made, with_own_order(self.X))
 
     def taken(self, rows: NDArray[Any]) -> dict[str, Any]:
         """Return some rows, whole queries, as fields by name."""

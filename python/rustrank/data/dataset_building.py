@@ -44,7 +44,9 @@ class ReadOptions:
 
 
 #: Options of binning: bins, sampled rows, ranks within queries, categorical features and their texts.
-BinOptions: TypeAlias = tuple[int, int, bool, list[int], Mapping[int, list[str] | list[float]]]
+BinOptions: TypeAlias = tuple[
+    int, int, bool, list[int], Mapping[int, list[str] | list[bool] | list[float]]
+]
 
 
 class LetorOptions:

@@ -18,7 +18,7 @@ from rustrank.errors import DataError, ParamKindError, shown, wrong_value
 from rustrank.inputs.category_column import CategoryColumn
 from rustrank.inputs.column_kinds import kind_of_values
 from rustrank.inputs.scalars import as_list
-from rustrank.inputs.tables import Array, Frame, feature_number
+from rustrank.inputs.tables import Array, Frame, as_table, feature_number
 from rustrank.inputs.vectors import Column, as_floats, first_true, is_absent, library
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _EXACT = 2**53
 
 
 #: The categories of a feature, by their numbers.
-CategoryList: TypeAlias = list[str] | list[float]
+CategoryList: TypeAlias = list[str] | list[bool] | list[float]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ def encoded(
     typed = _typed(table)
     features = sorted({*numbers_of(given, names, table.num_features), *typed})
     columns = _columns(table, features)
-    own = Categories(features, _lists([_found(columns, typed, missing)]))
+    lists = _in_own_form(_lists([_found(columns, typed, missing)]), table)
+    own = Categories(features, lists)
     return _encoded(table, columns, own, missing), own
 
 
@@ -104,7 +105,45 @@ def categories_of(
     if all(are_numbers) and not typed:
         return Categories(features), parts
     found = (_found(_columns(table, features), typed, missing) for table in parts)
-    return Categories(features, _lists(found)), None
+    return Categories(features, _in_own_form(_lists(found), first)), None
+
+
+def _in_own_form(lists: dict[int, CategoryList], table: Table) -> dict[int, CategoryList]:
+    """Return lists with truth values where a column has these, and in the order that a column keeps."""
+    made = dict(lists)
+    for feature, own in lists.items():
+        column = table.column(feature)
+        if isinstance(column, CategoryColumn) and column.order is not None:
+            made[feature] = column.order
+        elif _has_truths(column):
+            made[feature] = [bool(value) for value in own]
+    return made
+
+
+def _has_truths(column: Any) -> bool:
+    """Whether the categories of a column of a categorical type are truth values."""
+    if library(column) == "pyarrow":
+        return str(getattr(column.type, "value_type", "")) == "bool"
+    return getattr(getattr(column.dtype, "categories", None), "dtype", None) == np.bool_
+
+
+def with_own_order(X: Any) -> Any:
+    """Return a table whose columns of pandas' categorical type keep the order of their categories."""
+    table = as_table(X)
+    if not isinstance(table, Frame):
+        return X
+    columns = [_with_order(table, at) for at in range(table.num_features)]
+    is_other = any(isinstance(column, CategoryColumn) for column in columns)
+    return Frame(columns, table.labels or [], table.num_rows) if is_other else X
+
+
+def _with_order(table: Frame, at: int) -> Any:
+    column = table.column(at)
+    if library(column) != "pandas" or str(column.dtype) != "category":
+        return column
+    order: list[Any] = column.cat.categories.tolist()
+    values = _of_pandas(column, _called(table, at))
+    return CategoryColumn(values, [*order]) if order else column
 
 
 def _found(
@@ -278,6 +317,8 @@ def categories_again(values: NDArray[np.float32], listed: Listed) -> Any:
 
 def as_shown(categories: Sequence[str | float]) -> list[Any]:
     """Return categories as people write them: whole numbers without a fraction."""
+    if any(isinstance(value, bool) for value in categories):
+        return list(categories)
     numbers = [int(value) for value in categories if not isinstance(value, str) and value % 1 == 0]
     return numbers if len(numbers) == len(categories) else list(categories)
 

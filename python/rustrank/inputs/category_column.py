@@ -15,6 +15,8 @@ class CategoryColumn:
     """Values that are categories: texts and None, or numbers and NaN."""
 
     values: NDArray[Any]
+    #: All categories, where their order is to be kept: as that of LightGBM.
+    order: list[Any] | None = None
     #: Reads as that of other libraries.
     dtype: str = "category"
 
@@ -22,7 +24,7 @@ class CategoryColumn:
         return len(self.values)
 
     def __getitem__(self, rows: Any) -> CategoryColumn:
-        return CategoryColumn(self.values[rows])
+        return CategoryColumn(self.values[rows], self.order)
 
     def __array__(
         self, dtype: np.dtype[Any] | None = None, copy: bool | None = None

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 from rustrank.errors import DataError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 #: What features without names are called, here and in other libraries.
 _NUMBERED = ("Column_{}", "{}", "f{}")
 #: The columns in which pandas keeps an index that has no name.
 _INDEX = re.compile(r"__index_level_\d+__")
+
+
+def without_spaces(names: Iterable[str]) -> list[str]:
+    """Return names with an underscore for each space, as LightGBM's files have them."""
+    return [re.sub(r"\s", "_", name) for name in names]
 
 
 def is_index(name: str) -> bool:
@@ -36,7 +41,7 @@ def numbered_in(names: Sequence[str], count: int) -> list[str] | None:
 
 def have_same_names(names: Sequence[str] | None, others: Sequence[str] | None) -> bool:
     """Return whether features are the same by position: names are equal, or one side has none."""
-    if names is None or others is None or list(names) == list(others):
+    if names is None or others is None or without_spaces(names) == without_spaces(others):
         return True
     return are_numbered(names) or are_numbered(others)
 

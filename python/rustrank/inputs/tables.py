@@ -27,7 +27,7 @@ from rustrank.errors import (
 )
 from rustrank.inputs.category_column import CategoryColumn
 from rustrank.inputs.column_kinds import kind_of, refuse_columns
-from rustrank.inputs.feature_names import is_index, numbered_in
+from rustrank.inputs.feature_names import is_index, numbered_in, without_spaces
 from rustrank.inputs.files import reader_of
 from rustrank.inputs.scalars import as_list, whole
 from rustrank.inputs.vectors import NARROW, Column, as_floats, as_vector, library, to_numpy
@@ -522,7 +522,7 @@ def columns_of(
     wanted = list(names[:count])
     if mine == wanted:
         return table
-    places = {name: at for at, name in enumerate(mine)}
+    places = _places_of(mine)
     absent = [name for name in wanted if name not in places]
     if absent and table.labels == list(range(len(mine))):
         # Columns that are numbered by their places have no names.
@@ -538,6 +538,14 @@ def columns_of(
     known = set(wanted)
     check_different([name for name in mine if name in known])
     return table.take([places[name] for name in wanted])
+
+
+def _places_of(names: Sequence[str]) -> dict[str, int]:
+    """Return the places of names. LightGBM's files have an underscore for each space in a name."""
+    places = {name: at for at, name in enumerate(without_spaces(names))}
+    if len(places) < len(names):
+        places = {}
+    return places | {name: at for at, name in enumerate(names)}
 
 
 def check_same_features(

@@ -78,7 +78,7 @@ class Dataset:
             hint = "rr.Dataset(position=) and rr.train learn a position bias"
             raise wrong_kind("position", position, f"None; {hint}")
         self.rows = LazyRows(data.rows if isinstance(data, Dataset) else data, "Dataset")
-        self.rows.clips_infinite = True
+        self.rows.is_lightgbm = True
         self.rows.query_fields = "group= (rows of each query)"
         self.data, self.free_raw_data = data, free_raw_data
         self.params = dict(params or {})

@@ -43,8 +43,12 @@ pub(super) fn read(model: &mut Model, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// A list of numbers or truth values; any other is one of texts.
+/// A list of truth values or of numbers; any other is one of texts.
 fn list_of(list: &[Value]) -> CategoryList {
+    let truths: Option<Vec<bool>> = list.iter().map(Value::as_bool).collect();
+    if let Some(truths) = truths {
+        return CategoryList::Truths(truths);
+    }
     let number = |value: &Value| value.as_f64().or(value.as_bool().map(f64::from));
     let numbers: Option<Vec<f64>> = list.iter().map(number).collect();
     // Whole numbers that a double cannot hold may come out as one.
@@ -111,5 +115,6 @@ fn values(list: &CategoryList) -> Value {
     match list {
         CategoryList::Texts(texts) => Value::from(texts.clone()),
         CategoryList::Numbers(numbers) => numbers.iter().map(number).collect(),
+        CategoryList::Truths(truths) => Value::from(truths.clone()),
     }
 }
