@@ -239,6 +239,41 @@ def test_cross_validation_of_whole_queries(lgb: Any) -> None:
         assert ndcg(booster.predict(X[held]), 5, Y[held], [20] * 20) > 0.4
 
 
+def test_metrics_of_ones_own_get_the_fields_of_the_fold(lgb: Any) -> None:
+    row = np.arange(1200.0)
+    sizes = np.tile([10, 25, 5], 30)
+    bounds = np.append(0, np.cumsum(sizes))
+    query = np.repeat(np.arange(90), sizes)
+    random = np.random.default_rng(0)
+    folds = [np.flatnonzero(np.isin(query, one)) for one in random.permutation(90).reshape(3, 30)]
+    folds = [random.permutation(one) for one in folds]  # They are taken in the order of rows.
+    seen: list[Any] = []
+
+    def fold(scores: Any, data: Any) -> tuple[str, float, bool]:
+        group, ends = data.get_group(), data.get_field("group")
+        assert np.array_equal(np.append(0, np.cumsum(group)), ends)
+        seen.append((scores, data.get_label(), data.get_weight(), group))
+        return "queries", float(len(group)), True
+
+    train = lgb.Dataset(
+        X, Y, weight=row + 1, group=sizes, init_score=query * 100.0, free_raw_data=False
+    )
+    parts = [(np.setdiff1d(np.arange(1200), one), one) for one in folds]
+    params = {**PARAMS, "metric": "None"}
+    found = lgb.cv(params, train, 2, folds=parts, feval=fold, eval_train_metric=False)
+    assert found["valid queries-mean"] == [30, 30]
+    assert len(seen) == 6
+    for scores, labels, weights, group in seen:
+        rows = np.asarray(weights).astype(int) - 1
+        assert any(np.array_equal(rows, np.sort(one)) for one in folds)
+        assert np.array_equal(labels, Y[rows])
+        assert np.array_equal(group, sizes[np.unique(query[rows])])
+        assert np.array_equal(np.repeat(bounds[np.unique(query[rows])], group), bounds[query[rows]])
+        assert (
+            np.abs(scores - query[rows] * 100).max() < 50
+        )  # The scores that training starts from.
+
+
 def test_log_of_evaluations(lgb: Any, capsys: pytest.CaptureFixture[str]) -> None:
     train = lgb.Dataset(X, Y, group=SIZES)
     valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)

@@ -176,7 +176,7 @@ class LazyRows:
         return with_infinite_clipped(made, with_own_order(self.X))
 
     def taken(self, rows: NDArray[Any]) -> dict[str, Any]:
-        """Return some rows, whole queries, as fields by name."""
+        """Return some rows, whole queries, as fields by name: in the order of all rows, as ``rows`` are."""
         codes = self.codes()
         picked = np.zeros(len(codes), bool)
         picked[rows] = True
@@ -192,7 +192,11 @@ class LazyRows:
         weight = None
         if self.query_weight is not None:
             weight = as_doubles(self.query_weight, "weight")[np.unique(codes[at])]
-        more = {"y": self.labels[at], "qid": codes[at], "group": None, "query_weight": weight}
+        qid, group = codes[at], None
+        if self.group is not None:
+            sizes = np.bincount(qid)
+            qid, group = None, sizes[sizes > 0]
+        more = {"y": self.labels[at], "qid": qid, "group": group, "query_weight": weight}
         return {"rows": at, **by_row, **more}
 
 
