@@ -274,6 +274,22 @@ def test_metrics_of_ones_own_get_the_fields_of_the_fold(lgb: Any) -> None:
         )  # The scores that training starts from.
 
 
+@pytest.mark.parametrize("found", [("own", 0.5), [("own", 0.5)], 0.5])
+def test_metrics_of_ones_own_must_say_whether_higher_is_better(lgb: Any, found: Any) -> None:
+    train = lgb.Dataset(X, Y, group=SIZES)
+    valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)
+    ours = lgb.__name__ == OURS
+    error: Any = rr.ParamError if ours else (ValueError, TypeError)
+    with pytest.raises(
+        error, match=r"^feval: got .*\(name, value, is_higher_better\)" if ours else None
+    ):
+        lgb.train(PARAMS, train, 2, valid_sets=[valid], feval=lambda *_: found)
+    ranker = lgb.LGBMRanker(n_estimators=2, verbose=-1)
+    sets: dict[str, Any] = {"eval_set": [(V, Z)], "eval_group": [TEST_SIZES]}
+    with pytest.raises(error, match=r"^eval_metric: got .*\(name, value, is_" if ours else None):
+        ranker.fit(X, Y, group=SIZES, eval_metric=lambda y, scores: found, **sets)
+
+
 def test_log_of_evaluations(lgb: Any, capsys: pytest.CaptureFixture[str]) -> None:
     train = lgb.Dataset(X, Y, group=SIZES)
     valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)

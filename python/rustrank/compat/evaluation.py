@@ -214,12 +214,19 @@ def measured(
     return found
 
 
-def as_results(given: Any, name: str) -> list[tuple[str, float, bool]]:
-    """Take what a metric function returned: a tuple of three, or a list of them."""
+def as_results(
+    given: Any, name: str, *, says_direction: bool = False
+) -> list[tuple[str, float, bool]]:
+    """Take what a metric function returned: a tuple of a name and a value, or a list of such tuples.
+
+    With ``says_direction`` a tuple must say whether larger is better, too; otherwise smaller is.
+    """
+    expected = "(name, value, is_higher_better)" if says_direction else "(name, value)"
+    lengths = (3,) if says_direction else (2, 3)
     listed = given if isinstance(given, list) else [given]
     results = []
     for one in listed:
-        if not isinstance(one, (tuple, list)) or len(one) not in (2, 3):
-            raise wrong_kind(name, one, "(name, value, is_higher_better)")
+        if not isinstance(one, (tuple, list)) or len(one) not in lengths:
+            raise wrong_kind(name, one, f"a function that returns {expected}, or a list of these")
         results.append((str(one[0]), float(one[1]), bool(one[2]) if len(one) == 3 else False))
     return results

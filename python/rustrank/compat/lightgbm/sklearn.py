@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.compat.estimator import CompatRanker
+from rustrank.compat.evaluation import as_results
 from rustrank.compat.lightgbm.callback import record_evaluation
 from rustrank.compat.lightgbm.dataset import Dataset
 from rustrank.compat.lightgbm.parameters import ALIASES, function_list
@@ -327,6 +328,7 @@ def _feval(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def evaluate(scores: NDArray[Any], dataset: Dataset) -> Any:
         more = (dataset.get_weight(), dataset.get_group())
-        return function(dataset.get_label(), scores, *more[: arguments - 2])
+        found = function(dataset.get_label(), scores, *more[: arguments - 2])
+        return as_results(found, "eval_metric", says_direction=True)
 
     return evaluate

@@ -199,14 +199,14 @@ def _functions(feval: Any) -> list[Callable[..., Any]]:
     for one in listed:
         if not callable(one):
             raise wrong_kind(
-                "feval", one, "a function (scores, dataset) -> (name, value, is_higher)"
+                "feval", one, "a function (scores, dataset) -> (name, value, is_higher_better)"
             )
     return listed
 
 
 def _custom(function: Callable[..., Any], dataset: Dataset) -> Callable[..., Any]:
     def evaluate(scores: NDArray[Any], _: Any) -> list[tuple[str, float, bool]]:
-        return as_results(function(scores, dataset), "feval")
+        return as_results(function(scores, dataset), "feval", says_direction=True)
 
     return evaluate
 
