@@ -145,6 +145,22 @@ def test_some_iterations_and_contributions(lgb: Any) -> None:
     assert (bst.feature_importance("gain") > 0).sum() == (bst.feature_importance() > 0).sum()
 
 
+def test_texts_have_as_many_iterations_as_the_best_one_counts(lgb: Any, tmp_path: Path) -> None:
+    train = lgb.Dataset(X, Y, group=SIZES)
+    valid = lgb.Dataset(V, Z, group=TEST_SIZES, reference=train)
+    bst = lgb.train(PARAMS, train, 8, valid_sets=[valid], keep_training_booster=True)
+    bst.best_iteration = 3
+    for start, number in ((0, 3), (2, 3), (6, 2), (8, 0)):
+        assert bst.model_to_string(start_iteration=start).count("Tree=") == number
+        bst.save_model(tmp_path / "model.txt", start_iteration=start)
+        assert (tmp_path / "model.txt").read_text().count("Tree=") == number
+        assert bst.model_to_string(-1, start).count("Tree=") == 8 - start
+        assert bst.model_to_string(1, start).count("Tree=") == min(1, 8 - start)
+    # Predictions have all from a start on.
+    assert np.allclose(bst.predict(V), bst.predict(V, num_iteration=3))
+    assert np.allclose(bst.predict(V, 2), bst.predict(V, num_iteration=8) - bst.predict(V, 0, 2))
+
+
 def test_going_on_from_a_model(lgb: Any) -> None:
     first = lgb.train(PARAMS, lgb.Dataset(X, Y, group=SIZES), 5)
     ranker = lgb.LGBMRanker(n_estimators=4, num_leaves=8, verbose=-1)

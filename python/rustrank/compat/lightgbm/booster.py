@@ -208,8 +208,14 @@ class Booster:
         start_iteration: int = 0,
         importance_type: str = "split",  # noqa: ARG002 - the text has both
     ) -> str:
-        """Return the model as LightGBM's text, with its objective."""
-        start, end = self._range(start_iteration, num_iteration)
+        """Return the model as LightGBM's text, with its objective.
+
+        By default as many iterations from ``start_iteration`` on as the best one counts, if there was early
+        stopping.
+        """
+        # As in LightGBM: where `predict` takes all from a start on, files have as many as the best iteration.
+        number = self.best_iteration if num_iteration is None else num_iteration
+        start, end = self._range(start_iteration, number)
         if self._text is not None:
             return str(self._text.part(start, end))
         with in_words_of():
