@@ -216,6 +216,47 @@ def test_errors_name_no_options_that_the_library_does_not_have(at: int) -> None:
     assert not re.search(ours, text), text
 
 
+def test_models_of_other_libraries_are_not_refitted() -> None:
+    """The hints end at what works, and not at another error."""
+    text = trained().model_to_string()
+    read = lgb.Booster(model_str=text)
+    with pytest.raises(AttributeError, match=r"for models that rustrank trained .*init_model="):
+        read.refit(X, Y)
+    with pytest.raises(rr.DataError, match=r"it cannot be refitted$"):
+        rr.Dataset(X, Y, qid=QID, like=read.native)
+    based = rr.Dataset(X, Y, qid=QID, base=read.native)
+    refused = "only a model of trees alone, trained by rustrank, can be refitted.*make the Dataset with base="
+    for docs in (core(), based):
+        with pytest.raises(rr.DataError, match=refused):
+            read.native.refit(docs)
+    assert rr.train(based, num_trees=1).num_trees == 3
+    own = trained().native
+    assert own.refit(rr.Dataset(X, Y, group=SIZES, like=own)).num_trees == 2
+
+
+def test_a_base_of_another_library_goes_through_a_file(tmp_path: Path) -> None:
+    theirs = pytest.importorskip("lightgbm")
+    ranker = theirs.LGBMRanker(n_estimators=3, verbose=-1).fit(X, Y, group=SIZES)
+    through = r"goes through a file: save_model\(.model.txt.\).*rr.Booster.load"
+    for one in (ranker, ranker.booster_):
+        with pytest.raises(rr.ParamError, match=through):
+            rr.Dataset(X, Y, group=SIZES, base=one)
+        with pytest.raises(rr.ParamError, match=through):
+            rr.train(core(), num_trees=2, base=one)
+        with pytest.raises(rr.ParamError, match=r"goes through a file: .* the path of the file"):
+            fitted(init_model=one)
+    ranker.booster_.save_model(tmp_path / "model.txt")
+    assert fitted(init_model=tmp_path / "model.txt").n_estimators_ == 5
+
+
+def test_a_base_of_another_library_names_how_it_is_saved() -> None:
+    base: Any = type("Booster", (), {"__module__": "xgboost.core"})()
+    with pytest.raises(rr.ParamError, match=r"expected a Booster; .* save_model\(.model.json.\)"):
+        rr.Dataset(X, Y, qid=QID, base=base)
+    with pytest.raises(rr.ParamError, match=r"expected a Booster$"):
+        rr.Dataset(X, Y, qid=QID, base=CORE)
+
+
 def test_a_parameter_that_comes_twice_is_refused() -> None:
     with pytest.raises(rr.ParamError, match="min_data_in_leaf is another name of it"):
         trained(min_data_in_leaf=5, min_child_samples=6)

@@ -303,7 +303,7 @@ def test_metrics_of_ones_own_must_say_whether_higher_is_better(lgb: Any, found: 
     ranker = lgb.LGBMRanker(n_estimators=2, verbose=-1)
     sets: dict[str, Any] = {"eval_set": [(V, Z)], "eval_group": [TEST_SIZES]}
     with pytest.raises(error, match=r"^eval_metric: got .*\(name, value, is_" if ours else None):
-        ranker.fit(X, Y, group=SIZES, eval_metric=lambda y, scores: found, **sets)
+        ranker.fit(X, Y, group=SIZES, eval_metric=lambda _y, _s: found, **sets)
 
 
 def test_log_of_evaluations(lgb: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,14 @@ from rustrank.inputs.tables import (
     in_one_piece,
     named_columns,
 )
-from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length, first_true
+from rustrank.inputs.vectors import (
+    as_doubles,
+    as_labels,
+    as_scores,
+    check_length,
+    first_true,
+    library,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -186,12 +193,30 @@ class BaseIfNeeded:
         return None if self.booster._core.scores_bins(binning) else self.booster
 
 
+#: How a model of another library is saved so that `Booster.load` reads it.
+_SAVED = {
+    "lightgbm": 'save_model("model.txt") of its Booster (booster_ of a ranker)',
+    "xgboost": 'save_model("model.json")',
+    "catboost": 'save_model("model.json", format="json")',
+}
+
+
+def wrong_base(name: str, given: Any, expected: str, *, takes_paths: bool = False) -> ParamError:
+    """Return the error of what is no model to go on from; that of another library goes through a file."""
+    if (saved := _SAVED.get(library(given))) is not None:
+        then = "the path of the file" if takes_paths else "rr.Booster.load"
+        expected = (
+            f"{expected}; a model of another library goes through a file: {saved}, then {then}"
+        )
+    return wrong_kind(name, given, expected)
+
+
 def base_of(given: Any, like: Any, *, has_scores: bool) -> Booster | None:
     """Return the booster whose scores become base scores."""
     if given is None:
         return None if has_scores else getattr(like, "_base", None)
     if not is_booster(given):
-        raise wrong_kind("base", given, "a Booster")
+        raise wrong_base("base", given, "a Booster")
     if has_scores:
         message = "base and base_score: expected one of them, since a base has scores of its own"
         raise ParamError(message, code="base")
@@ -251,7 +276,12 @@ def scores_of(base: Booster, table: Table, reading: ReadOptions) -> list[NDArray
 def binning_of(like: Any) -> _rustrank.Binning | None:
     """Return the bins of a `Dataset` or a `Booster`; None for anything else."""
     if is_booster(like):
-        return like._core.binning()
+        try:
+            return like._core.binning()
+        except DataError as error:
+            if error.code == "bins":
+                error.args = (f"{error}; it cannot be refitted",)
+            raise
     core = getattr(like, "_core", None)
     return core.binning if isinstance(core, _rustrank.Dataset) else None
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset
-from rustrank.data.dataset_building import is_booster
+from rustrank.data.dataset_building import is_booster, wrong_base
 from rustrank.distributed.shards import Shards
 from rustrank.errors import ParamError, ParamKindError, wrong_kind
 from rustrank.parameters.plan import EarlyStopping, looking_past_training, sets_by_name
@@ -54,7 +54,7 @@ class Job:
             raise ParamError(message, code="workers")
         _check_sharing(options)
         if options["base"] is not None and not is_booster(options["base"]):
-            raise wrong_kind("base", options["base"], "a Booster")
+            raise wrong_base("base", options["base"], "a Booster")
         training = _shards("dataset", options["dataset"])
         valid = {name: _shards(name, one) for name, one in sets_by_name(options["valid"]).items()}
         is_training = {name: path == training for name, path in valid.items()}

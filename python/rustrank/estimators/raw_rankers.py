@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rustrank import _rustrank
 from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset
-from rustrank.data.dataset_building import check_base_names
-from rustrank.errors import ParamError, ParamKindError, wrong_kind
+from rustrank.data.dataset_building import check_base_names, wrong_base
+from rustrank.errors import ParamError, ParamKindError
 from rustrank.estimators.eval_sets import eval_sets
 from rustrank.estimators.fitting import columns_by_name, training_part
 from rustrank.estimators.ranker import Ranker
@@ -233,7 +233,7 @@ class LambdaBoost(RawRanker):
 
     def _options_of(self, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         if self.base is not None and not isinstance(self.base, Booster):
-            raise wrong_kind("base", self.base, "a Booster")
+            raise wrong_base("base", self.base, "a Booster")
         check_objective(self.objective)
         base = None if self.base is None else self.base._core
         return {"params": self._checked(), "base": base}

@@ -45,6 +45,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Booster"]
 
+_NOT_REFITTED = (
+    "only a model of trees alone, trained by rustrank, can be refitted: this one has trees of another library, a net, "
+    "or parts with weights; train on from it instead, as from any model: make the Dataset with base= and train "
+    "(init_model= in rustrank.compat.lightgbm); trees of another library are refitted by that library"
+)
+
 
 class Booster(RankingModel, DescribedModel):
     """A trained model: immutable, and safe to share between threads.
@@ -434,7 +440,8 @@ class Booster(RankingModel, DescribedModel):
         """Return the booster with leaf values refitted to other documents; splits stay.
 
         Tree after tree, the value of a leaf becomes a weighted mean of its old value and the Newton step of
-        its new documents. A leaf without documents keeps its value.
+        its new documents. A leaf without documents keeps its value. Only models of trees that rustrank
+        trained can be refitted; training goes on from any model, with `Dataset` ``(base=)``.
 
         Parameters
         ----------
@@ -471,7 +478,12 @@ class Booster(RankingModel, DescribedModel):
             given["learning_rate"] = float(self.params.get("learning_rate", default))
         del given["self"], given["dataset"], given["of_objective"]
         with errors_in_order_of_rows(dataset, given):
-            return Booster._of(self._core.refit(core, checked("refit", given)))
+            try:
+                return Booster._of(self._core.refit(core, checked("refit", given)))
+            except DataError as error:
+                if "can be refitted" in str(error):  # Other bins have the same code, `base`.
+                    error.args = (_NOT_REFITTED,)
+                raise
 
     def feature_importance(
         self,

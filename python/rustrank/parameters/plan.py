@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rustrank.data.dataset import Dataset, as_dataset
-from rustrank.data.dataset_building import check_base_names, is_booster, raw_names
+from rustrank.data.dataset_building import check_base_names, is_booster, raw_names, wrong_base
 from rustrank.errors import (
     DataError,
     ParamError,
@@ -356,7 +356,7 @@ def sets_by_name(given: Any) -> dict[str, Any]:
 def _base(given: Any, sets: Mapping[str, Dataset]) -> tuple[_rustrank.Booster | None, bool]:
     """Return what training goes on from, and whether the datasets have its scores."""
     if given is not None and not is_booster(given):
-        raise wrong_kind("base", given, "a Booster")
+        raise wrong_base("base", given, "a Booster")
     scored = {name: dataset._base for name, dataset in sets.items()}
     base = scored["the training set"] if given is None else given
     check_base_names(base, raw_names(sets["the training set"]), "the training set")

@@ -16,6 +16,7 @@ from rustrank.compat.lightgbm.model_text import ModelText, is_model_text, text_o
 from rustrank.compat.lightgbm.objectives import objective_of, predicted
 from rustrank.compat.scoring import part_of, scores_of_rounds
 from rustrank.compat.wording import in_words_of
+from rustrank.data.dataset_building import wrong_base
 from rustrank.errors import ModelFormatError, ParamError, wrong_kind, wrong_value
 from rustrank.inputs.files import replace_file
 from rustrank.model.booster import Booster as Native
@@ -33,7 +34,9 @@ _LEFT_OUT = {
     "eval_train": "train with the training set among valid_sets",
     "get_leaf_output": "booster.native.dump() has the trees as dictionaries",
     "get_split_value_histogram": "booster.native.dump() has the thresholds of all splits",
-    "refit": "booster.native.refit(rr.Dataset(X, y, group=group, like=booster.native))",
+    "refit": "booster.native.refit(rr.Dataset(X, y, group=group, like=booster.native)) for models that "
+    "rustrank trained in this process or read from its own files; from a file of LightGBM, train(init_model=) "
+    "trains on, and lightgbm itself refits",
     "reset_parameter": "parameters are those of the whole training; go on with init_model=",
     "rollback_one_iter": "booster.native.truncate(number)",
     "set_leaf_output": "boosters are immutable",
@@ -323,7 +326,8 @@ def as_native(name: str, value: Any) -> Native | None:
         return value
     if isinstance(value, (str, PathLike)):
         return Native.load(fspath(value))
-    raise wrong_kind(name, value, "a Booster, a ranker or the path of a model file")
+    expected = "a Booster, a ranker or the path of a model file"
+    raise wrong_base(name, value, expected, takes_paths=True)
 
 
 def best_scores(results: Sequence[Any]) -> Any:

@@ -15,6 +15,7 @@ from rustrank.compat.wording import in_words_of
 from rustrank.compat.xgboost.data import DMatrix, as_matrix
 from rustrank.compat.xgboost.objectives import is_transformed, predicted
 from rustrank.compat.xgboost.parameters import as_params, metrics_of
+from rustrank.data.dataset_building import wrong_base
 from rustrank.errors import ParamError, wrong_kind, wrong_value
 from rustrank.model.booster import Booster as Native
 
@@ -320,4 +321,5 @@ def as_native(name: str, value: Any) -> Native | None:
         return value
     if isinstance(value, (str, os.PathLike)):
         return Native.load(os.fspath(value))
-    raise wrong_kind(name, value, "a Booster, a ranker or the path of a model file")
+    expected = "a Booster, a ranker or the path of a model file"
+    raise wrong_base(name, value, expected, takes_paths=True)
