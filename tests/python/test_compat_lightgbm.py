@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from importlib import import_module, util
 from typing import TYPE_CHECKING, Any
 
@@ -439,6 +440,80 @@ def test_the_hint_for_importance_names_a_method() -> None:
     with pytest.raises(rr.ParamError, match=r"Booster\.feature_importance\(kind\)"):
         rr.LambdaMART(importance_type="gain")  # type: ignore[call-arg]
     assert hasattr(rr.Booster, "feature_importance")
+
+
+def with_categories(*, ordered: bool) -> pd.DataFrame:
+    grades, towns = np.random.default_rng(0).integers(0, 6, (2, 1200))
+    grade = pd.Categorical.from_codes(grades, list("abcdef"), ordered=ordered)
+    town = pd.Categorical.from_codes(towns, list("uvwxyz"))
+    return pd.DataFrame({"x": X[:, 0], "grade": grade, "town": town})
+
+
+#: Whether `grade` is ordered, `categorical_feature`, and the columns that are numbers in LightGBM.
+NUMBERS: list[tuple[bool, Any, list[str]]] = [
+    (True, "auto", ["grade"]),
+    (False, "auto", []),
+    (False, [], ["grade", "town"]),
+    (False, None, ["grade", "town"]),
+    (False, ["grade"], ["town"]),
+    (True, ["grade", 2], []),
+    (False, [1], ["town"]),
+]
+
+
+@pytest.mark.parametrize(("ordered", "given", "numbers"), NUMBERS)
+def test_categories_that_are_numbers_in_lightgbm(
+    ordered: bool, given: Any, numbers: list[str]
+) -> None:
+    """The warning names the columns that LightGBM does not split as sets."""
+    frame = with_categories(ordered=ordered)
+    labels = frame.grade.cat.codes.to_numpy() // 3 + frame.town.cat.codes.to_numpy() % 2
+    ours = import_module(OURS)
+
+    def warned(call: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        return [str(one.message) for one in caught if issubclass(one.category, UserWarning)]
+
+    named = [f"categories of {', '.join(map(repr, numbers))} are split as sets"] if numbers else []
+    listed: dict[str, Any] = {"categorical_feature": given}
+    train = ours.Dataset(frame, labels, group=SIZES, **listed)
+    sets: dict[str, Any] = {"eval_set": [(frame[:600], labels[:600])], "eval_group": [SIZES[:30]]}
+    ranker = ours.LGBMRanker(n_estimators=2)
+    in_params = {**PARAMS, **listed}
+    calls = [
+        lambda: ranker.fit(frame, labels, group=SIZES, **sets, **listed),
+        lambda: ours.train(PARAMS, train, 2),
+        lambda: ours.cv(PARAMS, train, 2, nfold=3),
+    ]
+    if given is not None:
+        plain = ours.Dataset(frame, labels, group=SIZES)
+        calls.append(lambda: ours.train(in_params, plain, 2))
+        again = ours.Dataset(frame, labels, group=SIZES)
+        calls.append(lambda: ours.cv(in_params, again, 2, nfold=3))
+    for call in calls:
+        texts = warned(call)
+        assert [text.split("; ")[0].removesuffix(" of values") for text in texts] == named
+        assert all("column.cat.codes" in text for text in texts)
+    # With codes, they are numbers here as they are there.
+    codes = frame.assign(**{name: frame[name].cat.codes for name in numbers})
+    rest = [name for name in ("grade", "town") if name not in numbers]
+    assert warned(lambda: ranker.fit(codes, labels, group=SIZES, categorical_feature=rest)) == []
+    places = [at for at, name in enumerate(frame.columns) if name in rest]
+    assert ranker.booster_.native._core.categorical() == places
+
+
+@pytest.mark.parametrize(("ordered", "given", "numbers"), NUMBERS)
+def test_lightgbm_takes_these_categories_as_numbers(
+    ordered: bool, given: Any, numbers: list[str]
+) -> None:
+    theirs = pytest.importorskip("lightgbm")
+    frame = with_categories(ordered=ordered)
+    labels = frame.grade.cat.codes.to_numpy() // 3 + frame.town.cat.codes.to_numpy() % 2
+    made = theirs.Dataset(frame, labels, group=SIZES, categorical_feature=given)
+    infos = theirs.train(PARAMS, made, 2).dump_model()["feature_infos"]
+    assert [name for name in ("grade", "town") if not infos[name]["values"]] == numbers
 
 
 def test_errors_are_those_of_the_library() -> None:

@@ -192,9 +192,10 @@ class LazyRows:
         weight = None
         if self.query_weight is not None:
             weight = as_doubles(self.query_weight, "weight")[np.unique(codes[at])]
-        qid, group = codes[at], None
+        qid: NDArray[Any] | None = codes[at]
+        group = None
         if self.group is not None:
-            sizes = np.bincount(qid)
+            sizes = np.bincount(codes[at])
             qid, group = None, sizes[sizes > 0]
         more = {"y": self.labels[at], "qid": qid, "group": group, "query_weight": weight}
         return {"rows": at, **by_row, **more}

@@ -166,6 +166,7 @@ class Dataset:
         if automatic and categorical_feature not in (None, "auto", ""):
             raise wrong_kind("categorical_feature", categorical_feature, "'auto' or a list")
         self.rows.categorical = None if automatic else list(categorical_feature)
+        self.categorical_feature = categorical_feature
         self.rows.changed()
         return self
 

@@ -15,11 +15,12 @@ from rustrank.compat.lightgbm.callback import (
     early_stopping,
     in_order,
 )
+from rustrank.compat.lightgbm.categories import CODE, warn_of_numbers
 from rustrank.compat.lightgbm.dataset import Dataset, as_lightgbm_dataset
 from rustrank.compat.lightgbm.parameters import ALIASES, metrics_of, translate
 from rustrank.compat.scoring import part_of
 from rustrank.compat.wording import in_words_of
-from rustrank.errors import wrong_kind
+from rustrank.errors import dropped_warnings, wrong_kind
 from rustrank.inputs.scalars import whole
 from rustrank.selection.cross_validation import rows_of
 from rustrank.selection.folds import QueryFolds
@@ -118,8 +119,7 @@ class _Training:
         self, train_set: Dataset, made: Translation, base: Native | None, params: dict[str, Any]
     ) -> None:
         rows = train_set.rows
-        if (categorical := made.other["categorical_feature"]) not in (None, "", "auto"):
-            train_set.set_categorical_feature(categorical)
+        _settle_categories(train_set, made)
         self.train_set, self.made, self.params = train_set, made, params
         self.begin = 0 if base is None else base.num_rounds
         self.end = self.begin + made.train["num_trees"]
@@ -192,6 +192,13 @@ class _Latest:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(Booster.of(self._latest.booster, self._params), name)
+
+
+def _settle_categories(train_set: Dataset, made: Translation) -> None:
+    """Take the categories that parameters name, and warn of those that LightGBM takes as numbers."""
+    if (categorical := made.other["categorical_feature"]) not in (None, "", "auto"):
+        train_set.set_categorical_feature(categorical)
+    warn_of_numbers(train_set)
 
 
 def _functions(feval: Any) -> list[Callable[..., Any]]:
@@ -325,7 +332,9 @@ def cv(
         raise wrong_kind("callbacks", before[0], "functions that are called after an iteration")
     how = {"num_boost_round": num_boost_round, "feval": feval, "init_model": init_model}
     parts = _fold_parts(train_set, folds, nfold, seed)
-    replayed = _folds_trained(given, parts, eval_train_metric, how)
+    _settle_categories(train_set, translate(given))
+    with dropped_warnings(CODE):
+        replayed = _folds_trained(given, parts, eval_train_metric, how)
     return _replay(replayed, given, after, return_cvbooster)
 
 
