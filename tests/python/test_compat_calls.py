@@ -13,6 +13,7 @@ import pytest
 import rustrank as rr
 import rustrank.compat.lightgbm as lgb
 import rustrank.compat.xgboost as xgb
+from rustrank.compat.lightgbm.parameters import _COMMAND_LINE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,6 +85,8 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
     (lambda: ranker(monotone_constraints=[1, 0, 0, 0, 0, -1]), None),
     (lambda: ranker(interaction_constraints=[[0, 1], [2, 3]]), None),
     (lambda: ranker(boosting_type="dart", xgboost_dart_mode=True, uniform_drop=True), None),
+    (lambda: ranker(interaction_constraints="[0,1],[2,3]"), None),
+    (lambda: ranker(interaction_constraints=""), None),
     (lambda: fitted(group=[20.0] * 30, sample_weight=np.ones(600)), None),
     (lambda: fitted(categorical_feature=[], feature_name=list("abcdef")), None),
     (lambda: fitted().predict(X.tolist()), None),
@@ -103,6 +106,14 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
     (lambda: ranker(boosting_type="rf"), "boosting_type: got 'rf', expected 'gbdt'"),
     (lambda: ranker(subsample=0.7, subsample_freq=5), "subsample_freq: got 5, expected 0 or 1"),
     (lambda: ranker(extra_trees=True), "random_strength of rr.train"),
+    (lambda: ranker(interaction_constraints="0,1"), "or '[0,1],[2]'"),
+    (lambda: ranker(interaction_constraints="[a,b]"), "lists of numbers of features"),
+    (lambda: trained(header=True), "pass arrays or frames to Dataset"),
+    (lambda: trained(output_freq=5), "there is no parameter output_freq, which is of LightGBM's"),
+    (lambda: ranker(metric_freq=5), "pass callbacks=[log_evaluation(period)]"),
+    (lambda: trained(snapshot_freq=5), "rr.train(checkpoint=)"),
+    (lambda: trained(task="train"), "leave it out: call train, or predict of a Booster"),
+    (lambda: trained(output_model="model.txt"), "call booster.save_model(path) after training"),
     (lambda: ranker(device="gpu"), "device: got 'gpu', expected 'cpu'; rustrank trains on the CPU"),
     (lambda: ranker(max_bin=1023), "max_bin: got 1023, expected 2 to 255"),
     (lambda: ranker(zero_as_missing=True), "replace 0 by NaN in the data"),
@@ -214,6 +225,22 @@ def test_errors_name_no_options_that_the_library_does_not_have(at: int) -> None:
     text = re.sub(r"(rr|native)\.[\w.]+(\([^)]*\))?", "", str(found.value))
     ours = r"\b(infinite=|min_leaf_docs|min_leaf_hess|min_reduction|features_per_tree|row_weight|base_score|`save`)"
     assert not re.search(ours, text), text
+
+
+def test_interactions_as_text_are_those_of_lists() -> None:
+    texts = [
+        trained(interaction_constraints=one).model_to_string()
+        for one in ("[0,1],[2]", "[0, 1], [2]", [[0, 1], [2]])
+    ]
+    assert texts[0] == texts[1] == texts[2]
+    assert trained(interaction_constraints="[0,1]").feature_importance()[2:].sum() == 0
+
+
+def test_names_of_the_command_line_are_those_of_lightgbm() -> None:
+    basic = pytest.importorskip("lightgbm.basic")
+    for names in _COMMAND_LINE:
+        first, *_ = names.split()
+        assert set(names.split()) == basic._ConfigAliases.get(first)
 
 
 def test_models_of_other_libraries_are_not_refitted() -> None:

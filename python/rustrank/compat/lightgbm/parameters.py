@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from rustrank.compat.parameters import (
     threads_of,
 )
 from rustrank.compat.wording import GAIN_HINTS
-from rustrank.errors import ParamError, wrong_kind
+from rustrank.errors import ParamError, UnknownNameError, wrong_kind
 from rustrank.inputs.scalars import as_list
 
 if TYPE_CHECKING:
@@ -191,6 +192,24 @@ _OURS = {
     "top_docs": "top_rate",
 }
 _HINTS = dict.fromkeys(GAIN_HINTS, "; label_gain has the gain of each label")
+_FILES = "pass arrays or frames to Dataset; rustrank train and rr.Dataset.from_letor read files"
+#: Parameters of LightGBM's command line, with their other names, and what there is in Python.
+_COMMAND_LINE = {
+    "config config_file": "parameters are a dictionary; rustrank train --config reads a file",
+    "data data_filename train train_data train_data_file": _FILES,
+    "header has_header": _FILES,
+    "input_model model_in model_input": "pass init_model= to train, or Booster(model_file=)",
+    "metric_freq output_freq": "pass callbacks=[log_evaluation(period)]",
+    "output_model model_out model_output": "call booster.save_model(path) after training",
+    "snapshot_freq save_period": "rr.train(checkpoint=) saves what has been trained, and goes on from it",
+    "task task_type": "leave it out: call train, or predict of a Booster",
+    "valid test test_data test_data_file valid_data valid_data_file valid_filenames": (
+        "pass valid_sets= to train, or eval_set= to fit"
+    ),
+}
+_COMMAND_LINE_HINTS = {
+    name: hint for names, hint in _COMMAND_LINE.items() for name in names.split()
+}
 _NO_METRIC = ("None", "none", "na", "null", "custom")
 #: What metrics are of the five first ranks, if it is not said.
 DEFAULT_EVAL_AT = (1, 2, 3, 4, 5)
@@ -200,6 +219,10 @@ def translate(params: Mapping[str, Any] | None) -> Translation:
     """Translate parameters of LightGBM, with its defaults for what is not given."""
     if params is not None and not isinstance(params, Mapping):
         raise wrong_kind("params", params, "a dictionary")
+    for name in params or {}:
+        if name in _COMMAND_LINE_HINTS:
+            message = f"there is no parameter {name}, which is of LightGBM's command line"
+            raise UnknownNameError(f"{message}: {_COMMAND_LINE_HINTS[name]}", code="param")
     given = Given(dict(params or {}), ALIASES, KNOWN)
     if given.values.get("objective") is None:
         message = "objective: got none, expected lambdarank or rank_xendcg; LightGBM's default is a"
@@ -314,11 +337,27 @@ def _constraints(given: Given, train: dict[str, Any]) -> None:
         ("interaction_constraints", "interactions"),
     ):
         value = given.take(name)
+        if ours == "interactions" and isinstance(value, str):
+            value = _groups_of_text(given, name, value)
         if isinstance(value, str):
             hint = "a list with an entry for each feature"
             raise given.refuse(name, value, hint)
         if value is not None:
             train[ours] = list(value)
+
+
+def _groups_of_text(given: Given, name: str, text: str) -> list[list[int]] | None:
+    """Return the lists of features of LightGBM's text for them, such as ``[0,1],[2]``."""
+    try:
+        groups = json.loads(f"[{text}]")
+    except ValueError:
+        groups = [None]
+    if not all(
+        isinstance(group, list) and all(type(one) is int for one in group) for group in groups
+    ):
+        expected = "lists of numbers of features, [[0, 1], [2]] or '[0,1],[2]'"
+        raise given.refuse(name, text, expected)
+    return groups or None
 
 
 def _data(given: Given, made: Translation) -> None:
