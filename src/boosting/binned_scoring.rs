@@ -7,7 +7,7 @@ use super::initial_model::{
     ScoreOrigin, bins_mismatch, check_features, compute_scores, is_native_forest, is_plain,
 };
 use crate::Interrupt;
-use crate::binning::Binning;
+use crate::binning::{BinnedMatrix, Binning};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::model::binned::no_bins;
@@ -18,15 +18,21 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Scores the documents of a data set by trees whose thresholds are those of its bins.
 pub(super) struct BinnedScorer<'a> {
     pub(super) dataset: &'a Dataset,
+    /// The codes of its documents, or others.
+    pub(super) matrix: &'a BinnedMatrix,
     pub(super) interrupt: &'a Interrupt,
 }
 
-impl BinnedScorer<'_> {
+impl<'a> BinnedScorer<'a> {
+    pub(super) fn new(dataset: &'a Dataset, interrupt: &'a Interrupt) -> Self {
+        Self { dataset, matrix: dataset.matrix(), interrupt }
+    }
+
     /// Adds the leaf values of a tree to the sum of each document.
     pub(super) fn add_tree(&self, tree: &Tree, sets: &[Set], sums: &mut [f64]) -> Result<()> {
         self.interrupt.check()?;
         let binned = BinnedTree::new(tree, sets, self.dataset.binning());
-        binned.ok_or_else(bins_mismatch)?.add_to(self.dataset.matrix(), sums, self.interrupt)
+        binned.ok_or_else(bins_mismatch)?.add_to(self.matrix, sums, self.interrupt)
     }
 
     /// The leaf values of a tree, by document.
@@ -125,7 +131,7 @@ fn goes_on_from(model: &Model, base: &Model) -> bool {
 
 /// The forests of a model and of models inside it, in the order in which they are scored; an error if
 /// binned docs are not enough to score with it.
-fn native_forests(model: &Model) -> Result<Vec<&Forest>> {
+pub(super) fn native_forests(model: &Model) -> Result<Vec<&Forest>> {
     let mut forests = Vec::new();
     let mut gather = |forest, _: &mut [f64]| {
         forests.push(forest);

@@ -204,7 +204,7 @@ impl DropoutState {
     ) -> Result<ScoreCache> {
         let mut score_cache = self.before(model, dataset, interrupt)?;
         score_cache.round(|sum| rounded(sum, self.unit));
-        let scorer = BinnedScorer { dataset, interrupt };
+        let scorer = BinnedScorer::new(dataset, interrupt);
         for (at, (tree, sets)) in model.trees_with_sets().skip(self.first_tree).enumerate() {
             scorer.add_tree(tree, sets, score_cache.sums(at % self.trees_a_round))?;
         }

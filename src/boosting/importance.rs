@@ -1,13 +1,14 @@
 //! Permutation importance: the loss of a metric when the values of a feature are shuffled.
 
-use super::binned_scoring::score_dataset;
+use super::binned_scoring::{BinnedScorer, native_forests, score_dataset};
+use super::initial_model::{ScoreOrigin, is_plain, scores_by};
 use crate::Interrupt;
 use crate::binning::BinnedMatrix;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::hash::mix;
 use crate::metric::{Mean, Metric};
-use crate::model::{Model, Set, Split, Tree};
+use crate::model::{Forest, Model, Tree};
 use crate::random::draw;
 use crate::tree::BinnedTree;
 
@@ -29,28 +30,36 @@ pub fn permutation_importance(
         Ok(Mean::of(&values, dataset.query_weight())?.value)
     };
     let scores = score_dataset(model, dataset, interrupt)?;
+    let (is_sum, forests) = (is_plain(model), native_forests(model)?);
     let unshuffled = mean(&scores)?;
     let mut losses = vec![0.0; model.num_features()];
     let places = dataset.binning().layout().locations();
     for (feature, loss) in losses.iter_mut().enumerate() {
-        let looks = |&(tree, sets): &(&Tree, &[Set])| {
-            let of =
-                |split: &Split| match (split.feature as usize).checked_sub(model.num_features()) {
-                    Some(set) => sets[set].feature as usize,
-                    None => split.feature as usize,
-                };
-            tree.splits().iter().any(|split| of(split) == feature)
+        let looks = |forest: &Forest, tree: &Tree| {
+            tree.splits().iter().any(|split| forest.feature_of(split.feature) as usize == feature)
         };
-        let trees = model.trees_with_sets().filter(looks);
-        let coded = |(tree, sets): (_, &[Set])| BinnedTree::new(tree, sets, dataset.binning());
-        let trees: Vec<_> = trees.filter_map(coded).collect();
+        let trees: Vec<(&Forest, &Tree)> = forests
+            .iter()
+            .flat_map(|&forest| forest.trees().iter().map(move |tree| (forest, tree)))
+            .filter(|(forest, tree)| looks(forest, tree))
+            .collect();
         let Some(place) = places[feature].filter(|_| !trees.is_empty()) else { continue };
         let matrix = dataset.matrix();
         let mut shuffled: BinnedMatrix = matrix.clone();
         for (doc, &other) in shuffle(dataset, mix(seed ^ feature as u64)).iter().enumerate() {
             shuffled.set_code(doc, place, matrix.code(other as usize, place));
         }
+        if !is_sum {
+            let scorer = BinnedScorer { dataset, matrix: &shuffled, interrupt };
+            let moved = scores_by(&scorer, model, ScoreOrigin::Model)?.into_scores();
+            *loss = unshuffled - mean(&moved)?;
+            continue;
+        }
         // Trees without the feature do not change.
+        let coded = |(forest, tree): (&Forest, &Tree)| {
+            BinnedTree::new(tree, forest.sets(), dataset.binning())
+        };
+        let trees: Vec<BinnedTree> = trees.into_iter().filter_map(coded).collect();
         let mut now = vec![0.0; dataset.num_docs()];
         let mut then = vec![0.0; dataset.num_docs()];
         for tree in &trees {

@@ -111,7 +111,17 @@ pub(super) fn compute_scores(
     dataset: &Dataset,
     interrupt: &Interrupt,
 ) -> Result<ScoreCache> {
-    let scorer = BinnedScorer { dataset, interrupt };
+    let scorer = BinnedScorer::new(dataset, interrupt);
+    scores_by(&scorer, model, origin)
+}
+
+/// The same of a scorer, whose documents may have other codes than in their data set.
+pub(super) fn scores_by(
+    scorer: &BinnedScorer<'_>,
+    model: &Model,
+    origin: ScoreOrigin,
+) -> Result<ScoreCache> {
+    let dataset = scorer.dataset;
     let mut add = |forest: &Forest, sums: &mut [f64]| scorer.add_forest(forest, sums);
     if origin == ScoreOrigin::Classes
         && let Some(classes) = model.classes()
@@ -221,5 +231,5 @@ pub(super) fn start_scores(dataset: &Dataset, offset: f64) -> Vec<f64> {
 
 pub(super) fn bins_mismatch() -> Error {
     Error::data("base", "the base cannot score binned docs: its thresholds are not the dataset's")
-        .hint("make every Dataset with base=, which scores its features while they are there, or with the base's scores as base_score; or train on the bins it was trained on")
+        .hint("make every Dataset with base=, which scores its features while they are there, or with the base's scores as base_score; or with like=, from the model or its training set")
 }

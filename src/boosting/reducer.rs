@@ -136,7 +136,7 @@ impl SelectionDocs<'_> {
     pub(crate) fn metric_words(&self, tree: &Tree, interrupt: &Interrupt) -> Result<Vec<u64>> {
         let tree = scaled_tree(tree, self.learning_rate)?;
         let mut scores = self.evaluation.train_cache.scores().to_vec();
-        let scorer = BinnedScorer { dataset: self.evaluation.train(), interrupt };
+        let scorer = BinnedScorer::new(self.evaluation.train(), interrupt);
         scorer.add_tree(&tree, &[], &mut scores)?;
         self.evaluation.words_of(&scores, interrupt)
     }

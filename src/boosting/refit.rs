@@ -95,7 +95,7 @@ pub fn refit(
     made.truncate(0);
     let mut scores = start_scores(dataset, model.intercept());
     let mut gradients = vec![Gradient::default(); dataset.num_docs()];
-    let scorer = BinnedScorer { dataset, interrupt };
+    let scorer = BinnedScorer::new(dataset, interrupt);
     for (round, (tree, sets)) in model.trees_with_sets().enumerate() {
         let state = State { round: round as u64, scores: &scores };
         let result = objective.gradients(&target(dataset), state, &mut gradients, interrupt);

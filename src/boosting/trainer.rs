@@ -319,7 +319,8 @@ impl TreeLearner {
             return Ok(1.0);
         }
         if let Some((dataset, scores)) = step.set.and_then(|set| self.evaluation.scored(set)) {
-            let outputs = BinnedScorer { dataset, interrupt }.outputs(tree, self.grower.sets())?;
+            let outputs =
+                BinnedScorer::new(dataset, interrupt).outputs(tree, self.grower.sets())?;
             return step.alpha(dataset, scores, &outputs, interrupt);
         }
         let mut outputs = vec![0.0; self.dataset.num_docs()];

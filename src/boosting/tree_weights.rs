@@ -114,7 +114,7 @@ impl ReweighJob<'_> {
 
     fn add(&self, dataset: &Dataset, tree: usize, weight: f64, to: &mut [f64]) -> Result<()> {
         let (tree, sets) = self.trees[tree];
-        let scorer = BinnedScorer { dataset, interrupt: self.interrupt };
+        let scorer = BinnedScorer::new(dataset, self.interrupt);
         scorer.add_tree(&scaled_tree(tree, weight)?, sets, to)
     }
 

@@ -21,6 +21,8 @@ mod parts;
 mod ranks;
 mod read;
 pub mod scorer;
+#[cfg(feature = "train")]
+mod split_importance;
 mod tree;
 mod write;
 
@@ -34,4 +36,6 @@ pub(crate) use parts::mlp;
 pub use parts::*;
 pub use ranks::query_ranks;
 pub use scorer::{ClassScorer, Scorer, Value};
+#[cfg(feature = "train")]
+pub use split_importance::SplitImportance;
 pub use tree::{Child, Leaf, Split, Tree};

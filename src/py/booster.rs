@@ -379,19 +379,9 @@ impl PyBooster {
         Ok(Some(fields))
     }
 
-    /// The loss reduction of all splits on each feature, and their number.
-    fn splits(&self) -> (NewArray<f64>, NewArray<f64>) {
-        let num_features = self.inner.num_features();
-        let (mut reduction, mut count) = (vec![0.0; num_features], vec![0.0; num_features]);
-        for (tree, sets) in self.inner.trees_with_sets() {
-            for split in tree.splits() {
-                // Splits on categories count for the feature that holds them.
-                let set = (split.feature as usize).checked_sub(num_features);
-                let feature = set.map_or(split.feature, |set| sets[set].feature) as usize;
-                reduction[feature] += split.reduction;
-                count[feature] += 1.0;
-            }
-        }
-        (NewArray(reduction), NewArray(count))
+    /// The loss reduction of all splits on each feature, their number, and what has none in the model.
+    fn splits(&self) -> (NewArray<f64>, NewArray<f64>, Vec<&'static str>) {
+        let found = self.inner.split_importance();
+        (NewArray(found.reduction), NewArray(found.count), found.left_out)
     }
 }

@@ -331,6 +331,13 @@ def _bases(given: Any) -> dict[str, Booster]:
             )
             raise wrong_kind("base" if one is given else f"base[{name!r}]", one, expected, "base")
         bases[text("base", name)] = found
+    for name, one in bases.items():
+        if one.query_ranks:
+            message = (
+                f"base: {name!r} ranks features within queries, expected one of raw features alone; "
+                "rr.train(rr.Dataset(..., base=base, query_ranks=True)) goes on from it"
+            )
+            raise ParamError(message, code="base")
     widths = {one.num_features for one in bases.values()}
     if len(widths) > 1:
         message = f"bases have different numbers of features: {sorted(widths)}"

@@ -25,6 +25,7 @@ from rustrank.inputs.queries import (
     as_query_weight,
     query_codes,
     query_ids_in_errors,
+    query_weight_of_rows,
 )
 from rustrank.inputs.tables import (
     Table,
@@ -272,7 +273,11 @@ def training_part(
 ) -> FitData:
     """Return the training set from the arguments of `fit`, with the errors that scikit-learn checks."""
     X, extra = named_labels(X, given.get("extra_labels"))
-    X, own = named_columns(X, {"y": y, **{name: given.get(name) for name in _NAMED}})
+    by_query = given.get("query_weight")
+    column = by_query if isinstance(by_query, str) else None
+    named = {"y": y, **{name: given.get(name) for name in _NAMED}, "query_weight": column}
+    X, own = named_columns(X, named)
+    column = own.pop("query_weight")
     y, given = own.pop("y"), {**given, **own}
     table = checked(X)
     if y is None:
@@ -288,12 +293,14 @@ def training_part(
     of_table = X if table.labels else table
     table, qid, group = queries_within(of_table, given["qid"], given["group"], without=without)
     weight, base_score = given["sample_weight"], given.get("base_score")
-    return FitData(table, y, qid, group, given["query_weight"], weight, base_score, extra)
+    if column is not None:
+        by_query = query_weight_of_rows(column, qid, group)
+    return FitData(table, y, qid, group, by_query, weight, base_score, extra)
 
 
 def columns_by_name(y: Any, given: Mapping[str, Any]) -> dict[str, str]:
     """Return the columns of X that arguments of `fit` named, by argument."""
-    named = {"y": y, **{name: given.get(name) for name in _NAMED}}
+    named = {"y": y, **{name: given.get(name) for name in (*_NAMED, "query_weight")}}
     own = {argument: name for argument, name in named.items() if isinstance(name, str)}
     return own | label_columns(given.get("extra_labels"))
 

@@ -163,9 +163,10 @@ def query_weight_of_rows(column: Any, qid: Any, group: Any) -> NDArray[np.float6
     queries, ids = as_queries(qid, group, len(of_row))
     codes = query_codes(queries)
     weight = of_row[np.unique(codes, return_index=True)[1]]
-    row = vectors.first_true(weight[codes] != of_row)
+    is_same = (weight[codes] == of_row) | np.isnan(weight[codes]) & np.isnan(of_row)
+    row = vectors.first_true(~is_same)
     if row is not None:
-        key = np.asarray(ids)[codes[row]].tolist()
+        (key,) = ids[codes[row] : codes[row] + 1].tolist()
         message = (
             f"query_weight: query {shown(key)} has two weights, {weight[codes[row]]:g} and {of_row[row]:g} in row "
             f"{row}, expected one; row_weight= takes a weight for each row"

@@ -124,7 +124,7 @@ class DescribedModel:
     def _facts(self) -> list[tuple[str, str]]:
         """Return facts about the model by name; the text is empty where one does not apply."""
         params, names = self.params, self.feature_names
-        reductions, _ = self._core.splits()
+        reductions, _, _ = self._core.splits()
         order = np.argsort(-reductions, kind="stable")[: np.count_nonzero(reductions)].tolist()
         shares = reductions / (reductions.sum() or 1.0)
         shown = ("learning_rate", "num_leaves", "tree_shape") if self.num_trees else ()

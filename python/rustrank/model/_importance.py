@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rustrank.errors import DataError, ParamError
+from rustrank.errors import DataError, ParamError, warn_caller
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rustrank.model.booster import Booster
 
 _FOR_ANY = (
@@ -15,16 +18,24 @@ _FOR_ANY = (
 )
 
 
-def check_has_splits(booster: Booster, kind: str) -> None:
-    """Raise `ParamError` for a model whose features have weights in it, but no splits."""
+def importance_by_splits(booster: Booster, kind: str) -> NDArray[np.float64]:
+    """Return the reduction of the loss by the splits on each feature, or their number.
+
+    Raises `ParamError` for a model whose features have weights in it, but no splits, and warns of one that is more
+    than trees.
+    """
+    reduction, number, left_out = booster._core.splits()
     # A training of trees that grew none has an importance: 0 for each feature.
-    if booster._core.num_trees_inside or "tree_shape" in booster.params:
-        return
-    path = "; booster.path has the weights of its features" if booster.path else ""
-    message = (
-        f"kind: got {kind!r}, which is about splits: {booster!r} has no trees{path}; {_FOR_ANY}"
-    )
-    raise ParamError(message, code="tree")
+    if not number.any() and (left_out or "tree_shape" not in booster.params):
+        path = "; booster.path has the weights of its features" if booster.path else ""
+        message = f"kind: got {kind!r}, which is about splits: {booster!r} has no trees on features{path}; {_FOR_ANY}"
+        raise ParamError(message, code="tree")
+    if left_out:
+        warn_caller(
+            f"the importance by splits is that of trees alone, and {' and '.join(left_out)} is a part of the "
+            f"model, too; {_FOR_ANY}"
+        )
+    return reduction if kind == "reduction" else number
 
 
 def check_has_bins(booster: Booster) -> None:

@@ -26,13 +26,15 @@ from rustrank.inputs.tables import (
     as_table,
     columns_of,
     feature_names_in_errors,
+    in_one_piece,
+    labels_of,
     named_columns,
 )
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge_docs, warn_of_nothing
 from rustrank.metrics.segments import as_segments
 from rustrank.model._description import DescribedModel
-from rustrank.model._importance import check_has_bins, check_has_splits
+from rustrank.model._importance import check_has_bins, importance_by_splits
 from rustrank.model.ranking import RankingModel
 from rustrank.parameters.hints import check_objective, refuse_unknown
 from rustrank.parameters.schema import TRAININGS, checked
@@ -322,12 +324,21 @@ class Booster(RankingModel, DescribedModel):
         Parameters
         ----------
         above, below : array-like of shape (num_features,)
-            The raw features of the two docs.
+            The raw features of the two docs: numbers, or frames of one row, whose columns are matched by name.
         missing, infinite
             As for `predict`.
         """
-        pair = np.stack([_row(above, "above"), _row(below, "below")])
         reading = ReadOptions(missing, infinite, 1)
+        if labels_of(above) and labels_of(below):
+            tables = [_table(self._core, one, reading) for one in (above, below)]
+            for name, table in zip(("above", "below"), tables, strict=True):
+                if table.num_rows != 1:
+                    raise DataError(
+                        f"{name}: got {table.num_rows} rows, expected one", code="shape"
+                    )
+            pair = np.concatenate([in_one_piece(table) for table in tables])
+            return self._core.contrast(pair, reading)
+        pair = np.stack([_row(above, "above"), _row(below, "below")])
         return _by_blocks(
             self._core, pair, reading, lambda rows: self._core.contrast(rows, reading)
         )
@@ -503,7 +514,8 @@ class Booster(RankingModel, DescribedModel):
         ----------
         kind : {"reduction", "count", "permutation"}
             The total reduction of the loss by splits on the feature, over the documents with a gradient in
-            the round of the tree; the number of these splits; or the loss
+            the round of the tree, times the absolute weight of the tree's model in a mixture; the number of these
+            splits, in models whose weight is not 0; or the loss
             in a metric on ``dataset`` when the values of the feature are shuffled among its documents.
             Splits need a model with trees; permutations one that scores a Dataset, which nets, `LambdaBoost`
             and models of other libraries do not: scikit-learn's ``permutation_importance`` works with any
@@ -514,9 +526,7 @@ class Booster(RankingModel, DescribedModel):
             As for `rustrank.evaluate`.
         """
         if kind in ("reduction", "count"):
-            check_has_splits(self, kind)
-            reduction, number = self._core.splits()
-            return reduction if kind == "reduction" else number
+            return importance_by_splits(self, kind)
         if kind != "permutation":
             ours = {
                 "gain": "reduction",

@@ -52,7 +52,7 @@ def importance(findings: Findings) -> html.Markup | None:
 def _importance(side: SideBySide, name: str, place: int, is_open: bool) -> html.Markup | None:
     booster = side.boosters[name]
     # Of a net, which has no splits, all zeros.
-    reduction, _ = booster._core.splits()
+    reduction, _, _ = booster._core.splits()
     shap = shap_means(side, booster)
     by_shap = shap is not None and shap.any()
     if not reduction.any() and not by_shap:

@@ -145,7 +145,9 @@ class TrialEvaluator:
         return first_value(self.evaluated.evaluate(scores, self.judging)).per_query
 
     def _scores(self, ranker: Ranker, docs: RawRows) -> NDArray[np.float64]:
-        return ranker.booster_.predict(docs.table(), num_threads=self.judging.num_threads)
+        booster, threads = ranker.booster_, self.judging.num_threads
+        qid = docs.query if booster._core.needs_queries else None
+        return booster.predict(docs.table(), qid=qid, num_threads=threads)
 
     def fitted(
         self, setting: Mapping[str, Any], train: RawRows | None = None, n_jobs: int | None = None

@@ -23,7 +23,7 @@ from rustrank.estimators.ranker import Ranker
 from rustrank.formatting import ResultMapping, Table, interval, number
 from rustrank.inputs.docs import DocArguments, read_docs, unjudged_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
-from rustrank.inputs.queries import as_query_weight
+from rustrank.inputs.queries import as_query_weight, query_weight_of_rows
 from rustrank.inputs.rankers import scores_of, table_for
 from rustrank.inputs.scalars import flag
 from rustrank.inputs.vectors import as_doubles, check_length, library
@@ -169,9 +169,14 @@ def cross_validate(
     True
     """
     named = _named(rankers)
-    read = read_docs(X, "X", DocArguments(y, qid, group), columns={"sample_weight": sample_weight})
+    columns = {"sample_weight": sample_weight}
+    if isinstance(query_weight, str):
+        columns["query_weight"] = query_weight
+    read = read_docs(X, "X", DocArguments(y, qid, group), columns=columns)
     docs, weight = docs_to_rows(read, "X", takes_texts=True), read.columns["sample_weight"]
     by_row = None if weight is None else as_doubles(weight, "sample_weight")
+    if isinstance(query_weight, str):
+        query_weight = query_weight_of_rows(read.columns["query_weight"], read.qid, read.group)
     by_query = as_query_weight(query_weight, docs.query_ids)
     _check_weights(by_row, by_query, docs)
     judging = Judging(metrics, gain, relevant_from=relevant_from, max_label=max_label)

@@ -80,7 +80,7 @@ def _run(options: argparse.Namespace) -> int:
     from rustrank.adaptation.adaptation import adapt
 
     bases = _bases(options)
-    width, texts = next(iter(bases.values())).num_features, texts_of_models(bases.values())
+    width, texts = next(iter(bases.values())).num_raw_features, texts_of_models(bases.values())
     judging = checked_judging(options.metric, options, ("gain", "max_label"))
 
     def docs(name: str | None, more: bool = False) -> Any:

@@ -215,7 +215,7 @@ def _facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
     import numpy as np
 
     # Of a net, which has no splits, all zeros.
-    reduction, splits = booster._core.splits()
+    reduction, splits, _ = booster._core.splits()
     # Those that matter most first; of equals, the first.
     order = np.lexsort((np.arange(len(splits)), -splits, -reduction))
     names = booster.feature_names
