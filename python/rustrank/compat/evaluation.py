@@ -69,17 +69,7 @@ def average_precision_at(k: int) -> Callable[[NDArray[Any], NDArray[Any]], float
     `rustrank.evaluate` divides by all relevant documents. Ties count with the expectation over their
     orders, as there.
     """
-
-    def average_precision(scores: NDArray[Any], labels: NDArray[Any]) -> float:
-        relevant = labels >= 1
-        if not relevant.any():
-            return float("nan")
-        chance, above = _by_rank(scores, relevant, k)
-        precision = above / np.arange(1, len(chance) + 1)
-        return float((chance * precision).sum() / min(relevant.sum(), k))
-
-    average_precision.__name__ = f"map@{k}"
-    return average_precision
+    return _AtCut(_average_precision, k, f"map@{k}")
 
 
 def precision_at(k: int) -> Callable[[NDArray[Any], NDArray[Any]], float]:
@@ -87,13 +77,33 @@ def precision_at(k: int) -> Callable[[NDArray[Any], NDArray[Any]], float]:
 
     Ties count with the expectation over their orders.
     """
+    return _AtCut(_precision, k, f"pre@{k}")
 
-    def precision(scores: NDArray[Any], labels: NDArray[Any]) -> float:
-        chance, _ = _by_rank(scores, labels >= 1, k)
-        return float(chance.mean()) if len(chance) else float("nan")
 
-    precision.__name__ = f"pre@{k}"
-    return precision
+class _AtCut:
+    """A metric of a query with a cut: a function with a name, which can be pickled."""
+
+    def __init__(
+        self, of: Callable[[NDArray[Any], NDArray[Any], int], float], k: int, name: str
+    ) -> None:
+        self._of, self._k, self.__name__ = of, k, name
+
+    def __call__(self, scores: NDArray[Any], labels: NDArray[Any]) -> float:
+        return self._of(scores, labels, self._k)
+
+
+def _average_precision(scores: NDArray[Any], labels: NDArray[Any], k: int) -> float:
+    relevant = labels >= 1
+    if not relevant.any():
+        return float("nan")
+    chance, above = _by_rank(scores, relevant, k)
+    precision = above / np.arange(1, len(chance) + 1)
+    return float((chance * precision).sum() / min(relevant.sum(), k))
+
+
+def _precision(scores: NDArray[Any], labels: NDArray[Any], k: int) -> float:
+    chance, _ = _by_rank(scores, labels >= 1, k)
+    return float(chance.mean()) if len(chance) else float("nan")
 
 
 def _by_rank(

@@ -25,12 +25,20 @@ def scores_of_rounds(
     *,
     contributions: bool = False,
     missing: float = float("nan"),
+    keeps_intercept: bool = False,
 ) -> NDArray[np.float64]:
-    """Return scores, or contributions of features, of the rounds from ``start`` to before ``end``."""
+    """Return scores, or contributions of features, of the rounds from ``start`` to before ``end``.
+
+    The score without any tree is that of the first rounds alone, or of any with ``keeps_intercept``.
+    """
     reading: dict[str, Any] = {"num_threads": num_threads, "missing": missing}
 
     def of(part: Booster) -> NDArray[np.float64]:
         return part.explain(X, **reading) if contributions else part.predict(X, **reading)
 
     found = of(part_of(booster, end))
-    return found - of(booster.truncate(start)) if start > 0 else found
+    if start > 0:
+        found = found - of(booster.truncate(start))
+        if keeps_intercept:
+            found = found + of(booster.truncate(0))
+    return found

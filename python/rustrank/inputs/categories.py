@@ -219,6 +219,8 @@ def numbered_for(core: _rustrank.Booster, table: Table, missing: float | None = 
             return table
         if "pandas_categorical" in attributes:
             _refuse_unknown(table, known.lists)
+    if attributes.get("source") == "XGBoost":
+        _refuse_unknown(table, {})
     return numbered(table, known, missing=missing, largest=math.inf)
 
 
@@ -236,12 +238,13 @@ def _refuse_numbers(lists: Mapping[int, CategoryList]) -> None:
 
 
 def _refuse_unknown(table: Table, lists: Mapping[int, CategoryList]) -> None:
-    """Raise an error for a column of a categorical type where a file of LightGBM does not say which list is its."""
+    """Raise an error for a column of a categorical type whose list is not known from the file of a model."""
     odd = sorted(_typed(table) - set(lists))
     if odd:
         message = (
-            f"{_called(table, odd[0])}: got categories, and the file of the model does not say which of its lists "
-            "of categories is this column's; give the numbers that LightGBM used, such as column.cat.codes"
+            f"{_called(table, odd[0])}: got categories, and which numbers they have in the file of the model is "
+            "not known; give their places in the categories of the training set, such as column.cat.codes, with NaN "
+            "for -1"
         )
         raise ParamKindError(message, code="categorical")
 

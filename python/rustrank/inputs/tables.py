@@ -154,10 +154,11 @@ class Array(Table):
         return self.values[:, feature]
 
 
-class _Sparse(Table):
-    """A scipy sparse matrix or array; cells that are not stored are 0."""
+class Sparse(Table):
+    """A scipy sparse matrix or array; cells that are not stored are 0, or another value."""
 
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: Any, absent: float = 0.0) -> None:
+        self._absent = absent
         if len(values.shape) != 2:
             raise TypeError(f"X has {len(values.shape)} dimensions, expected 2")
         self.values = _checked_sparse(values)
@@ -165,7 +166,14 @@ class _Sparse(Table):
 
     def block(self, rows: slice) -> Block:
         """Return some rows as a block."""
-        return as_floats(self.values[rows].toarray(), "X")
+        part = self.values[rows]
+        if self._absent == 0:
+            return as_floats(part.toarray(), "X")
+        part.sum_duplicates()
+        part = part.tocoo()
+        cells = np.full(part.shape, self._absent)
+        cells[part.row, part.col] = part.data
+        return cells
 
     def column(self, feature: int) -> Any:
         """Return a column as it is."""
@@ -326,7 +334,7 @@ def as_table(X: Any) -> Table:
     if of == "pyarrow" and hasattr(X, "column_names"):
         return _from_arrow(X)
     if of == "scipy" and hasattr(X, "tocsr"):
-        return _Sparse(X)
+        return Sparse(X)
     if isinstance(X, np.ndarray):
         return Array(X)
     if hasattr(X, "__arrow_c_stream__"):

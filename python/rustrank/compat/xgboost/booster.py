@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +19,11 @@ from rustrank.compat.xgboost.objectives import is_transformed, predicted
 from rustrank.compat.xgboost.parameters import as_params, metrics_of
 from rustrank.data.dataset_building import wrong_base
 from rustrank.errors import ParamError, wrong_kind, wrong_value
+from rustrank.inputs.files import replace_file
 from rustrank.model.booster import Booster as Native
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from typing_extensions import Self
@@ -145,8 +148,10 @@ class Booster:
             check_fitting(self.native._names, data.feature_names)
         start, end = self._range(iteration_range)
         how: dict[str, Any] = {"contributions": pred_contribs, "missing": data.missing}
+        how["keeps_intercept"] = True
         with in_words_of():
-            found = scores_of_rounds(self.native, rows.X, start, end, **how)
+            trees = self._trees_of_round
+            found = scores_of_rounds(self.native, rows.X, start * trees, end * trees, **how)
         if rows.base_score is not None:
             if pred_contribs:
                 found[:, -1] += rows.base_score
@@ -176,7 +181,7 @@ class Booster:
 
     def _range(self, iteration_range: Any) -> tuple[int, int]:
         start, end = (0, 0) if iteration_range is None else iteration_range
-        rounds = self.native.num_rounds
+        rounds = self.num_boosted_rounds()
         if not 0 <= start <= rounds or end > rounds or (end and end < start):
             expected = f"(start, end) within 0 and {rounds}, the number of iterations"
             raise wrong_value("iteration_range", iteration_range, expected)
@@ -187,7 +192,8 @@ class Booster:
         if not isinstance(part, slice) or part.step not in (None, 1) or part.start not in (None, 0):
             raise wrong_kind("iterations", part, "the first ones: booster[:5]")
         end = self.num_boosted_rounds() if part.stop in (None, 0) else int(part.stop)
-        return Booster.of(part_of(self.native, self._range((0, end))[1]), dict(self.params))
+        rounds = self._range((0, end))[1] * self._trees_of_round
+        return Booster.of(part_of(self.native, rounds), dict(self.params))
 
     def eval(self, data: DMatrix, name: str = "eval", iteration: int = 0) -> str:
         """Return the metrics of a set as text, as XGBoost writes them."""
@@ -225,11 +231,23 @@ class Booster:
                 "a model of scores: native.export('xgboost') writes its margins",
             )
         with in_words_of():
-            self.native.export("xgboost", fname)
+            model = json.loads(self.native.export("xgboost"))
+        model["learner"]["attributes"] = self.attributes()
+        replace_file(Path(fname), json.dumps(model, separators=(",", ":")))
 
     def load_model(self, fname: str | os.PathLike[str]) -> None:
         """Read a model file of XGBoost (JSON or UBJSON) or of rustrank."""
-        self._set(Native.load(os.fspath(fname)), self.params)
+        native = Native.load(os.fspath(fname))
+        self._set(native, self.params)
+        kept = {
+            name.removeprefix(_KEPT): value
+            for name, value in native.params.items()
+            if name.startswith(_KEPT)
+        }
+        for name, read in _BEST.items():
+            if name in kept:
+                vars(self)[name] = read(kept.pop(name))
+        self._attributes = kept
 
     def get_score(
         self, fmap: str = "", importance_type: str = "weight"
@@ -237,7 +255,8 @@ class Booster:
         """Return the importance of each feature that has splits, by name.
 
         ``weight`` is the number of splits, ``total_gain`` twice what they take off the loss, as XGBoost
-        leaves out a factor 1/2, ``gain`` that on average.
+        leaves out a factor 1/2, ``gain`` that on average. XGBoost doubles the hessians of its rankers, so that
+        its gains are half of these; those of a model of its own are as it wrote them.
         """
         if fmap:
             raise wrong_value("fmap", fmap, "'': names are those of the data")
@@ -264,7 +283,12 @@ class Booster:
 
     def num_boosted_rounds(self) -> int:
         """Return the number of iterations."""
-        return self.native.num_rounds
+        return self.native.num_rounds // self._trees_of_round
+
+    @property
+    def _trees_of_round(self) -> int:
+        """The trees of an iteration: above 1 in models of XGBoost with ``num_parallel_tree``."""
+        return int(self.native.params.get("num_parallel_tree", "1"))
 
     def num_features(self) -> int:
         """Return the number of features."""
@@ -280,7 +304,7 @@ class Booster:
         return {**best, **self._attributes}
 
     def set_attr(self, **kwargs: str | None) -> None:
-        """Set attributes; None deletes one. They are not saved with the model."""
+        """Set attributes; None deletes one. XGBoost's format keeps them."""
         for name, value in kwargs.items():
             self._attributes.pop(name, None)
             if value is not None:
@@ -302,7 +326,10 @@ class Booster:
         return _restored, (dict(vars(self)),)
 
 
-_BEST = ("best_iteration", "best_score")
+#: What early stopping found, and what reads the text that a file has of it.
+_BEST: dict[str, Callable[[str], Any]] = {"best_iteration": int, "best_score": float}
+#: The notes of a model that were attributes in a file of XGBoost.
+_KEPT = "xgboost."
 
 
 def _restored(state: dict[str, Any]) -> Booster:

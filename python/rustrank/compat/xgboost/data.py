@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from rustrank.compat.left_out import absent
 from rustrank.compat.rows import LazyRows, as_sizes
 from rustrank.errors import DataError, wrong_kind
 from rustrank.estimators.fitting import names_of
+from rustrank.inputs.tables import Sparse
 from rustrank.inputs.vectors import as_doubles, as_labels, check_length
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ class DMatrix:
     Parameters
     ----------
     data : array-like of shape (num_rows, num_features)
-        Features, as for `rustrank.Dataset`. Files are refused.
+        Features, as for `rustrank.Dataset`. Cells that a sparse matrix does not store are missing. Files are
+        refused.
     label : array-like, optional
         Labels.
     weight : array-like, optional
@@ -110,7 +113,9 @@ class DMatrix:
                 raise wrong_kind(name, value, f"None: {hint}")
         if qid is not None and group is not None:
             raise DataError("queries come twice: got qid= and group=, expected one of them")
-        self.rows = _Rows(data, "DMatrix")
+        # Cells that are not stored are missing in XGBoost.
+        table = Sparse(data, math.nan) if hasattr(data, "tocsr") else data
+        self.rows = _Rows(table, "DMatrix")
         self.missing = float("nan") if missing is None else missing
         self.feature_names = feature_names
         self.set_info(label=label, weight=weight, base_margin=base_margin, group=group, qid=qid)

@@ -41,6 +41,12 @@ fn model(root: &Value) -> Result<Model> {
     let objective = learner["objective"]["name"].as_str().unwrap_or_default();
     model.set_attribute("objective", objective);
     model.set_attribute("source", "XGBoost");
+    // What the library keeps beside the trees, such as the best iteration.
+    for (name, value) in learner["attributes"].as_object().into_iter().flatten() {
+        if let Some(value) = value.as_str() {
+            model.set_attribute(format!("{ATTRIBUTE}{name}"), value);
+        }
+    }
     let base = number(&params["base_score"]).ok_or_else(|| fault("base_score"))?;
     model.set_intercept(f64::from(margin(objective, base as f32)))?;
     let booster = &learner["gradient_booster"];
@@ -62,6 +68,9 @@ fn model(root: &Value) -> Result<Model> {
 fn fault(name: &str) -> Error {
     Error::model("xgboost.syntax", format!("`{name}` is not as XGBoost writes it"))
 }
+
+/// The names of the library's attributes, as notes of the model, start with this.
+const ATTRIBUTE: &str = "xgboost.";
 
 /// A number, or the text of one, as it may be in brackets.
 fn number(value: &Value) -> Option<f64> {
@@ -106,6 +115,10 @@ fn linear(model: &mut Model, weights: &[f64]) -> Result<()> {
 }
 
 fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result<()> {
+    let parallel = &booster["gbtree_model_param"]["num_parallel_tree"];
+    if let Some(trees) = number(parallel).filter(|&trees| trees > 1.0) {
+        model.set_attribute("num_parallel_tree", trees.to_string());
+    }
     let trees = booster["trees"].as_array().ok_or_else(|| fault("trees"))?;
     if list(booster, "tree_info", integer)?.iter().any(|&class| class != 0) {
         return Err(fault("tree_info"));

@@ -1,0 +1,106 @@
+"""What XGBoost's files and data mean in the drop-in: attributes, iterations, start scores, sparse cells, categories."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import rustrank as rr
+import rustrank.compat.xgboost as compat
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RANDOM = np.random.default_rng(11)
+QID = np.repeat(np.arange(40), 15)
+X = RANDOM.normal(size=(600, 3))
+Y = np.clip((X[:, 0] + RANDOM.normal(size=600) + 1).astype(int), 0, 3)
+
+
+def _stopped(library: Any) -> Any:
+    ranker = library.XGBRanker(n_estimators=40, early_stopping_rounds=4, eval_metric="ndcg@5")
+    return ranker.fit(
+        X[:450],
+        Y[:450],
+        qid=QID[:450],
+        eval_set=[(X[450:], Y[450:])],
+        eval_qid=[QID[450:]],
+        verbose=False,
+    )
+
+
+def test_the_best_iteration_is_saved(tmp_path: Path) -> None:
+    ranker = _stopped(compat)
+    ranker.get_booster().set_attr(who="me")
+    ranker.save_model(tmp_path / "m.json")
+    again = compat.XGBRanker()
+    again.load_model(tmp_path / "m.json")
+    assert again.best_iteration == ranker.best_iteration
+    assert np.allclose(again.predict(X), ranker.predict(X), rtol=1e-6, atol=1e-6)
+    assert again.get_booster().attr("who") == "me"
+    xgb = pytest.importorskip("xgboost")
+    theirs = xgb.XGBRanker()
+    theirs.load_model(tmp_path / "m.json")
+    assert np.allclose(theirs.predict(X), ranker.predict(X), rtol=1e-5, atol=1e-6)
+    made = _stopped(xgb)
+    for name in ("x.json", "x.ubj"):
+        made.save_model(tmp_path / name)
+        again.load_model(tmp_path / name)
+        assert again.best_iteration == made.best_iteration
+        assert np.allclose(again.predict(X), made.predict(X), rtol=1e-5, atol=1e-6)
+
+
+def test_metrics_at_a_cut_are_pickled() -> None:
+    ranker = compat.XGBRanker(n_estimators=3, objective="rank:map").fit(X, Y > 1, qid=QID)
+    again = pickle.loads(pickle.dumps(ranker))  # noqa: S301
+    assert np.array_equal(again.predict(X), ranker.predict(X))
+
+
+def test_cells_that_are_not_stored_are_missing() -> None:
+    sp = pytest.importorskip("scipy.sparse")
+    kept = np.random.default_rng(0).random(X.shape) < 0.6
+    sparse, dense = sp.csr_matrix(np.where(kept, X, 0.0)), np.where(kept, X, np.nan)
+    options = {"objective": "rank:ndcg", "max_depth": 3}
+    boosters = [
+        compat.train(options, compat.DMatrix(one, Y, qid=QID), 5) for one in (sparse, dense)
+    ]
+    for form in (sparse, sparse.tocoo(), sparse.tocsc()):
+        found = boosters[0].predict(compat.DMatrix(form))
+        assert np.array_equal(found, boosters[1].predict(compat.DMatrix(dense)))
+        assert np.array_equal(boosters[0].inplace_predict(form), found)
+
+
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_iterations_are_those_of_xgboost(parallel: int, tmp_path: Path) -> None:
+    xgb = pytest.importorskip("xgboost")
+    made = xgb.XGBRanker(
+        n_estimators=6, num_parallel_tree=parallel, subsample=0.6, base_score=0.5, n_jobs=1
+    ).fit(X, Y, qid=QID)
+    made.save_model(tmp_path / "m.json")
+    theirs, ours = made.get_booster(), compat.Booster(model_file=tmp_path / "m.json")
+    assert ours.num_boosted_rounds() == theirs.num_boosted_rounds() == 6
+    for between in ((0, 0), (0, 3), (2, 4), (5, 6)):
+        wanted = theirs.predict(xgb.DMatrix(X), iteration_range=between)
+        found = ours.predict(compat.DMatrix(X), iteration_range=between)
+        assert np.allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    assert np.allclose(
+        ours[:3].predict(compat.DMatrix(X)), theirs[:3].predict(xgb.DMatrix(X)), atol=1e-6
+    )
+
+
+def test_frames_with_categories_are_not_misread(tmp_path: Path) -> None:
+    xgb, pd = pytest.importorskip("xgboost"), pytest.importorskip("pandas")
+    for values in ([3, 7, 10, 200], ["a", "b", "c", "d"]):
+        places = np.random.default_rng(0).integers(0, 4, 600)
+        frame = pd.DataFrame({"shop": pd.Categorical.from_codes(places, values), "x": X[:, 0]})
+        data = xgb.DMatrix(frame, Y + (places == 1), qid=QID, enable_categorical=True)
+        theirs = xgb.train({"objective": "rank:ndcg"}, data, 10)
+        theirs.save_model(tmp_path / "m.json")
+        ours = rr.Booster.load(tmp_path / "m.json")
+        with pytest.raises(rr.ParamError, match=r"such as column\.cat\.codes"):
+            ours.predict(frame)
+        codes = frame.assign(shop=frame["shop"].cat.codes)
+        assert np.allclose(ours.predict(codes), theirs.predict(data), rtol=1e-5, atol=1e-6)
