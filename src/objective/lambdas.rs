@@ -98,7 +98,8 @@ fn gradients(
     let cost = |docs: usize| docs as u64 * (copies * (20 + docs.min(depth) as u64 / 4));
     // Swap deltas read labels as they are.
     let metric = metric.as_ref().filter(|_| swap.is_none());
-    let labels = PairLabels { metric, ranks: &ranks, facts };
+    let ideal_to = options.ideal_to.unwrap_or(usize::MAX);
+    let labels = PairLabels { metric, ranks: &ranks, ideal_to, facts };
     let task = LambdaTask { options, level, rule, labels, swap, ranks: &ranks, drawn };
     let one = |buffers: &mut LambdaBuffers, query: Query<'_>, gradients: &mut [Gradient]| {
         buffers.gradients(&task, query, gradients)

@@ -56,6 +56,8 @@ pub struct LambdaOptions {
     pub metric: Metric,
     /// Pairs count if one of the two has at most this rank; `None` takes all.
     pub pairs_to: Option<usize>,
+    /// The rank to which the best order counts in what gains are divided by; `None` for the metric's cut.
+    pub ideal_to: Option<usize>,
     /// The steepness of the sigmoid, above 0.
     pub sigma: f64,
     /// The scale of a pair.
@@ -81,6 +83,7 @@ impl LambdaOptions {
         Self {
             metric,
             pairs_to: Some(30),
+            ideal_to: None,
             sigma: 1.0,
             pair_normaliser: PairNormaliser::None,
             gap_offset: 0.3,
@@ -111,6 +114,7 @@ impl LambdaOptions {
                 .expected(Ties::Expected));
         }
         RANK.check("pairs_to", &self.pairs_to)?;
+        RANK.check("ideal_to", &self.ideal_to)?;
         SCALE.check("sigma", &self.sigma)?;
         SCALE.check("gap_offset", &self.gap_offset)?;
         self.augment.map_or(Ok(()), Augment::check)?;

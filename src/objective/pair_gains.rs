@@ -13,6 +13,8 @@ pub(super) struct PairLabels<'a> {
     /// Without a metric a label is its own gain.
     pub(super) metric: Option<&'a PreparedMetric>,
     pub(super) ranks: &'a RankDiscounts,
+    /// The last rank of the ideal order that counts.
+    pub(super) ideal_to: usize,
     pub(super) facts: LabelFacts,
 }
 
@@ -72,8 +74,10 @@ impl PairGains {
     fn ideal(&mut self, all: &PairLabels<'_>, metric: &PreparedMetric, labels: &[f32]) -> f64 {
         let (mut sum, mut start) = (0.0, 0);
         let mut add = |label: f32, count: usize| {
-            sum += metric.gain(label) * all.ranks.sum(start..start + count);
-            start += count;
+            let end = start + count;
+            sum +=
+                metric.gain(label) * all.ranks.sum(start.min(all.ideal_to)..end.min(all.ideal_to));
+            start = end;
         };
         if all.facts.are_below(FEW) {
             let counts = count_few(labels);

@@ -131,6 +131,10 @@ parameters! {
         /// rank 30, and all for `ranknet`.
         pub pairs_to: PairsTo = PairsTo::Auto, within RANK, typed "int | str | None",
             elsewhere "lambdarank_truncation_level lambdarank_num_pair_per_sample";
+        /// For `lambdamart` with NDCG: the rank to which the best order of a query counts in the DCG that its
+        /// gradients are divided by; by default all that the metric sees. LightGBM and XGBoost take `pairs_to`,
+        /// which gives long queries more weight.
+        pub ideal_to: Option<usize> = None, within RANK;
         /// The steepness of the sigmoid.
         pub sigma: f64 = 1.0, within SCALE;
         /// Whether a pair's gradient is divided by `gap_offset` plus the distance of its scores; by
@@ -179,6 +183,7 @@ impl LossOptions {
         let scale = self.noise_scale.unwrap_or(if is_tuned { 1.0 } else { 0.0 });
         let lambda = LambdaOptions {
             pairs_to: self.pairs_to.rank(kind),
+            ideal_to: self.ideal_to,
             sigma: self.sigma,
             pair_normaliser: match self.pair_normaliser {
                 PairScale::Auto if is_tuned => PairNormaliser::ScoreGap,

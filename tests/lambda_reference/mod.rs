@@ -4,7 +4,7 @@ use crate::oracle::{Query, orders, value};
 use rustrank::objective::{
     LambdaOptions, LambdaRank, Objective, PairNormaliser, QueryNormaliser, RankNet, State, Target,
 };
-use rustrank::{Error, Gradient, Interrupt, Metric, Queries, hash, random};
+use rustrank::{Error, Gradient, Interrupt, Measure, Metric, Queries, hash, random};
 
 /// Queries one after the other, with weights.
 #[derive(Debug, Clone)]
@@ -70,6 +70,7 @@ pub(crate) fn of_order(
 ) -> (Vec<[f64; 2]>, f64) {
     let mut sums = vec![[0.0; 2]; query.len()];
     let mut total = 0.0;
+    let ideal_scale = metric.map_or(1.0, |metric| ideal_scale(options, metric, query, max_label));
     let all_tied = query.scores.iter().all(|score| *score == query.scores[0]);
     for p in 0..order.len().min(options.pairs_to.unwrap_or(usize::MAX)) {
         for q in p + 1..order.len() {
@@ -86,7 +87,7 @@ pub(crate) fn of_order(
                     let mut swapped = order.to_vec();
                     swapped.swap(p, q);
                     let of = |order: &[usize]| value(metric, query, order, max_label);
-                    of(&swapped).unwrap_or(0.0) - of(order).unwrap_or(0.0)
+                    (of(&swapped).unwrap_or(0.0) - of(order).unwrap_or(0.0)) * ideal_scale
                 }
             };
             let gap = query.scores[i] - query.scores[j];
@@ -104,6 +105,19 @@ pub(crate) fn of_order(
         }
     }
     (sums, total)
+}
+
+/// The DCG of the best order down to the metric's cut, over that down to `ideal_to`; 1 without it.
+fn ideal_scale(options: &LambdaOptions, metric: &Metric, query: &Query, max_label: f32) -> f64 {
+    let Some(to) = options.ideal_to else { return 1.0 };
+    let mut best: Vec<usize> = (0..query.len()).collect();
+    best.sort_by(|&a, &b| query.labels[b].total_cmp(&query.labels[a]));
+    let dcg = |cut: Option<usize>| {
+        let dcg = Metric::new(Measure::Dcg, cut, metric.convention().clone()).unwrap();
+        value(&dcg, query, &best, max_label).unwrap_or(0.0)
+    };
+    let cut = metric.cut().map_or(to, |cut| cut.min(to));
+    if dcg(Some(cut)) > 0.0 { dcg(metric.cut()) / dcg(Some(cut)) } else { 1.0 }
 }
 
 /// The mean over orders, with the query's normaliser.

@@ -221,7 +221,7 @@ class LambdaMART(TreeRanker):
         Trees that are left out while others are grown.
     position_l2
         How far the biases of positions stay near 0.
-    objective_metric, pairs_to, sigma, pair_normaliser, gap_offset
+    objective_metric, pairs_to, ideal_to, sigma, pair_normaliser, gap_offset
         What pairs weigh.
     query_normaliser, noise_scale, noise_copies, augment, tied_pairs
         What queries weigh, whether they count again with some of their docs, and how ties count.

@@ -79,6 +79,7 @@ class PairLoss(QueryLoss, total=False):
 # Options of lambdas: pairs weighed by a metric.
 class LambdaLoss(PairLoss, total=False):
     objective_metric: str | None
+    ideal_to: int | None
     pair_normaliser: str
     gap_offset: float
     query_normaliser: str

@@ -123,6 +123,10 @@ def train(
     pairs_to : int | str or None, default "auto"
         Pairs count if one of their docs has at most this rank; None for all. By default
         (``"auto"``) to rank 30, and all for ``ranknet``. Within: from 1.
+    ideal_to : int, optional
+        For ``lambdamart`` with NDCG: the rank to which the best order of a query counts in the DCG
+        that its gradients are divided by; by default all that the metric sees. LightGBM and XGBoost
+        take ``pairs_to``, which gives long queries more weight. Within: from 1.
     sigma : float, default 1.0
         The steepness of the sigmoid. Within: from 1e-06 to 1000000.
     pair_normaliser : {"auto", "none", "score_gap"}, default "auto"

@@ -226,6 +226,9 @@ impl ObjectiveOptions {
                 ("tied_pairs", lambda.ties.to_string()),
             ]);
         }
+        if let Some(rank) = lambda.ideal_to.filter(|_| uses.pairs) {
+            notes.push(("ideal_to", rank.to_string()));
+        }
         if uses.relevant_from {
             let from = self.relevant_from;
             notes.push(("relevant_from", from.map_or_else(none, |label| label.to_string())));

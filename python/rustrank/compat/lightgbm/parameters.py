@@ -259,6 +259,7 @@ def _loss(given: Given, made: Translation) -> None:
         made.train |= {
             "objective_metric": "ndcg",
             "pairs_to": truncation,
+            "ideal_to": truncation,
             "sigma": sigmoid,
             "pair_normaliser": "score_gap" if norm else "none",
             "gap_offset": 0.01,

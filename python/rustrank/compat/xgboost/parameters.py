@@ -162,6 +162,8 @@ def _loss(given: Given, made: Translation) -> None:
     }
     if objective != "rank:pairwise":
         made.train["objective_metric"] = "map" if objective == "rank:map" else "ndcg"
+    if objective == "rank:ndcg":
+        made.train["ideal_to"] = pairs if is_top else None
     made.other["gain"] = made.train["gain"]
     made.other["objective"] = objective
     # Pairs that are drawn count here with their expectation: all pairs, weighted.
