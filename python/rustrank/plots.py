@@ -8,14 +8,16 @@ take rankers and boosters of `rustrank.compat`, too.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.combining.side_by_side import SideBySide, cells_of, drawn_booster
+from rustrank.combining.side_by_side import SideBySide, drawn_booster
 from rustrank.errors import ParamError, UnknownNameError, shown, unfitted, wrong_value
 from rustrank.formatting import count, percent
 from rustrank.inputs.scalars import as_list, real, text, whole
+from rustrank.inputs.tables import Frame, as_table, columns_of, in_one_piece
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 from rustrank.metrics.evaluation import Judging
 from rustrank.plotting import style
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    from rustrank.model.booster import Booster
+
     #: Values after each round, by set and metric.
     History = Mapping[str, Mapping[str, Any]]
 
@@ -69,30 +73,33 @@ def plot_metric(ranker: Any, metric: str | None = None, *, ax: Any = None) -> An
     -------
     matplotlib axes
     """
-    history, best = _history(ranker)
+    history, best, before = _history(ranker)
     curves = _curves(history, metric)
     name = metric or next(iter(next(iter(history.values()))))
     axes = style.new_axes() if ax is None else ax
     for look, (of_set, values) in zip(style.looks(len(curves)), curves.items(), strict=True):
-        rounds = np.arange(1, len(values) + 1)
+        rounds = np.arange(before + 1, before + len(values) + 1)
         axes.plot(rounds, values, **look.line, linewidth=1.5, label=style.plain(of_set))
-        if best is not None and 1 <= best <= len(values):
-            axes.plot([best], [values[best - 1]], look.marker, color=look.color, markersize=6)
+        if best is not None and 1 <= best - before <= len(values):
+            axes.plot(
+                [best], [values[best - before - 1]], look.marker, color=look.color, markersize=6
+            )
     if best is not None:
         label = f"best round: {best:,}"
         axes.axvline(best, color=style.NEUTRAL, linewidth=1, linestyle=":", label=label)
     return style.finish(axes, "round", name, legend=3)
 
 
-def _history(ranker: Any) -> tuple[History, int | None]:
-    """Return the metrics on each validation set after each round, and the number of the best round."""
+def _history(ranker: Any) -> tuple[History, int | None, int]:
+    """Return the metrics on each validation set after each round, the best round, and the rounds of a base."""
     if type(ranker).__module__.startswith("rustrank.compat."):
         return _compat_history(ranker)
     booster = drawn_booster(ranker)
-    return booster.history or booster.all_rounds.history, booster.best_round
+    before, _ = booster._rounds_of_history()
+    return booster.history or booster.all_rounds.history, booster.best_round, before
 
 
-def _compat_history(ranker: Any) -> tuple[History, int | None]:
+def _compat_history(ranker: Any) -> tuple[History, int | None, int]:
     """Return the history of a ranker or a booster with the names of LightGBM or XGBoost."""
     if hasattr(ranker, "native"):
         return _history(ranker.native)
@@ -101,7 +108,15 @@ def _compat_history(ranker: Any) -> tuple[History, int | None]:
     # The rankers' own record: after early stopping their boosters have no history.
     is_xgboost = callable(getattr(type(ranker), "evals_result", None))
     record = ranker.evals_result() if is_xgboost else ranker.evals_result_
-    return record, _best_of_compat(ranker, is_xgboost=is_xgboost)
+    best = _best_of_compat(ranker, is_xgboost=is_xgboost)
+    return record, best, _rounds_before(ranker)
+
+
+def _rounds_before(ranker: Any) -> int:
+    """Return the rounds of the model that training went on from."""
+    booster = ranker.booster_ if hasattr(ranker, "booster_") else ranker.get_booster()
+    begin: int = vars(booster).get("_begin", 0)
+    return begin
 
 
 def _best_of_compat(ranker: Any, *, is_xgboost: bool) -> int | None:
@@ -371,7 +386,7 @@ def plot_shap(
     """Draw a beeswarm plot of exact SHAP values: a point for each document and feature.
 
     Features that add most, on average of absolute values, come first. The colour is the feature's
-    value in the doc, from blue for the lowest to orange for the highest; missing values are hollow.
+    value in the doc, from blue for the lowest to orange for the highest; missing values and categories are hollow.
 
     Parameters
     ----------
@@ -395,8 +410,7 @@ def plot_shap(
     weight = np.abs(values).mean(axis=0)
     most = whole("max_num_features", max_num_features, 1)
     order = np.argsort(-weight, kind="stable")[: min(most, max(int((weight > 0).sum()), 1))]
-    found = cells_of(X)
-    cells = np.empty((len(values), 0)) if found is None else found
+    cells = _cells_of(booster, X)
     axes = style.axes_or_new(ax, 7.5, 1.4 + 0.36 * max(len(order), 3))
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -411,6 +425,18 @@ def plot_shap(
     axes.set_ylim(-0.7, len(order) - 0.3)
     _draw_color_bar(axes, ramp)
     return style.finish(axes, "SHAP value: what the feature adds to the score", grid="x")
+
+
+def _cells_of(booster: Booster, X: Any) -> Floats:
+    """Return the values of raw features, in the order of the booster's; NaN for those that are no numbers."""
+    expected = booster.num_raw_features, booster._names
+    table = columns_of(as_table(X), expected, "X", "the booster")
+    cells = np.full((table.num_rows, table.num_features), np.nan)
+    for feature in set(range(table.num_features)) - set(booster._core.category_lists()):
+        with contextlib.suppress(TypeError):
+            column = Frame([table.column(feature)], ["column"], table.num_rows)
+            cells[:, feature] = np.asarray(in_one_piece(column))[:, 0]
+    return cells
 
 
 def _draw_swarm(axes: Any, values: Floats, cells: Floats, place: int, ramp: Any) -> None:

@@ -13,6 +13,9 @@ const TEXTS: &str = "categories.";
 const NUMBERS: &str = "categories.numbers.";
 const TRUTHS: &str = "categories.truths.";
 
+/// The note with the numbers of all features that hold categories.
+const DECLARED: &str = "categories.declared";
+
 /// The largest category that is its own number: single precision holds every whole number up to it.
 const LARGEST: f64 = 16_777_216.0;
 
@@ -55,6 +58,25 @@ impl Model {
             }
         };
         self.set_attribute(format!("{prefix}{feature}"), words.join(" "));
+    }
+
+    /// The features that held categories in training, whether a split looks at them or not.
+    pub fn categorical(&self) -> BTreeSet<u32> {
+        let declared = self.attributes().get(DECLARED);
+        let declared = declared.into_iter().flat_map(|note| note.split_ascii_whitespace());
+        let used = self.forests().filter(|forest| forest.is_native());
+        let used = used.flat_map(|forest| forest.sets().iter().map(|set| set.feature));
+        declared.filter_map(|feature| feature.parse().ok()).chain(used).collect()
+    }
+
+    /// Notes that features hold categories, besides those that are noted.
+    pub fn declare_categorical(&mut self, features: impl IntoIterator<Item = u32>) {
+        let mut all = self.categorical();
+        all.extend(features);
+        if !all.is_empty() {
+            let words: Vec<_> = all.iter().map(ToString::to_string).collect();
+            self.set_attribute(DECLARED, words.join(" "));
+        }
     }
 
     /// Gives models that are to be joined the same lists of categories, and renumbers the categories that their

@@ -114,6 +114,7 @@ impl Model {
         let num_features = if query_ranks { first.num_features } else { first.num_raw_features() };
         let names = first.feature_names.as_ref().map(|names| names[..num_features].to_vec());
         let mut around = Self { query_ranks, feature_names: names, ..Self::new(num_features) };
+        around.declare_categorical(models.iter().flat_map(|model| model.categorical()));
         for (feature, list) in models.iter().rev().flat_map(|model| model.category_lists()) {
             around.set_category_list(feature, Some(&list));
         }
@@ -325,6 +326,33 @@ impl Model {
 
     pub(super) fn components_mut(&mut self) -> &mut [Component] {
         &mut self.components
+    }
+
+    /// How often a leaf value of tree `at` of [`trees`](Self::trees) is in the score: the weight of its model in a
+    /// sum, and the scale that it is divided by. What is normalised within queries has no such number: 1.
+    pub fn tree_weight(&self, at: usize) -> f64 {
+        let mut at = at;
+        for component in &self.components {
+            let trees = component.part.num_rounds() * component.part.forests().len();
+            if at < trees {
+                return match component.normalisation {
+                    Normalisation::AsIs => component.weight,
+                    Normalisation::Fixed { scale, .. } => component.weight / scale,
+                    _ => 1.0,
+                };
+            }
+            at -= trees;
+        }
+        1.0
+    }
+
+    /// What the score has besides leaf values: the intercept, and the means that weighted models are shifted by.
+    pub fn constant(&self) -> f64 {
+        let shift = |component: &Component| match component.normalisation {
+            Normalisation::Fixed { mean, scale } => -component.weight * mean / scale,
+            _ => 0.0,
+        };
+        self.intercept + self.components.iter().map(shift).sum::<f64>()
     }
 
     /// Sets the leaf values of tree `at` of [`trees`](Self::trees).

@@ -13,11 +13,11 @@ use crate::boosting::{
     score_above, score_dataset, scores_bins,
 };
 use crate::error::Result;
-use crate::model::{Child, Explainer, Model, Part, Scorer, Split, write_whole};
+use crate::model::{Child, Explainer, Leaf, Model, Part, Scorer, Split, write_whole};
 use crate::settings::RefitTrainOptions;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -165,7 +165,7 @@ impl PyBooster {
 
     #[getter]
     fn intercept(&self) -> f64 {
-        self.inner.intercept()
+        self.inner.constant()
     }
 
     #[getter]
@@ -173,11 +173,9 @@ impl PyBooster {
         self.inner.feature_names().map(<[String]>::to_vec)
     }
 
-    /// The features whose categories our own trees test for.
+    /// The features that hold categories, but for those of other libraries' trees.
     fn categorical(&self) -> Vec<u32> {
-        let native = self.inner.forests().filter(|forest| forest.is_native());
-        let sets = native.flat_map(|forest| forest.sets().iter().map(|set| set.feature));
-        sets.collect::<BTreeSet<_>>().into_iter().collect()
+        self.inner.categorical().into_iter().collect()
     }
 
     /// The list of categories of each feature that has one.
@@ -362,6 +360,8 @@ impl PyBooster {
             Child::Leaf(at) => -1 - i64::from(at),
         };
         let (splits, leaves) = (tree.splits(), tree.leaves());
+        let weight = self.inner.tree_weight(number);
+        let value = |leaf: &Leaf| weight * leaf.value;
         let fields = PyDict::new(py);
         let feature = |split: &Split| set(split).map_or(split.feature, |set| set.feature);
         let categories = |split: &Split| set(split).map(|set| set.categories.clone());
@@ -374,7 +374,7 @@ impl PyBooster {
         fields.set_item("right", splits.iter().map(|s| child(s.right)).collect::<Vec<_>>())?;
         fields.set_item("reduction", splits.iter().map(|s| s.reduction).collect::<Vec<_>>())?;
         fields.set_item("docs", splits.iter().map(|s| s.docs).collect::<Vec<_>>())?;
-        fields.set_item("leaf_value", leaves.iter().map(|l| l.value).collect::<Vec<_>>())?;
+        fields.set_item("leaf_value", leaves.iter().map(value).collect::<Vec<_>>())?;
         fields.set_item("leaf_docs", leaves.iter().map(|l| l.docs).collect::<Vec<_>>())?;
         Ok(Some(fields))
     }

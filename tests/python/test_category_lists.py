@@ -219,3 +219,32 @@ def test_batches_find_the_list_of_a_categorical_column() -> None:
 
     whole = rr.train(rr.Dataset(typed, y, qid=QID), **FEW)
     assert rr.train(rr.Dataset.from_batches(batches), **FEW) == whole
+
+
+@pytest.mark.parametrize("form", ["plain", "typed", "text"])
+def test_a_model_knows_categories_that_no_split_uses(form: str, tmp_path: Path) -> None:
+    frame, _ = _rows(0, KINDS["whole"])
+    frame = frame if form == "plain" else _typed(frame.astype({"shop": str}))
+    frame = _typed(_rows(0, KINDS["whole"])[0]) if form == "typed" else frame
+    y = (frame["x"] > 0.5).astype(int)
+    train = rr.Dataset(frame, y, qid=QID, categorical=["shop"])
+    booster = rr.train(train, num_trees=3, num_leaves=2, min_leaf_docs=5)
+    assert booster.feature_importance("count")[0] == 0
+    booster.save(tmp_path / "m.rrk")
+    for model in (booster, rr.Booster.load(tmp_path / "m.rrk"), rr.mix([booster, booster], [1, 2])):
+        assert model._core.categorical() == [0]
+        if model.num_trees == booster.num_trees:
+            made = rr.Dataset(frame, y, qid=QID, like=model)
+            assert np.array_equal(model.predict(made), booster.predict(frame))
+        with pytest.raises((rr.DataError, TypeError)):
+            model.predict(
+                frame.assign(shop=-1.5 if form == "plain" else 1.5 if form == "text" else "k")
+            )
+
+
+def test_training_on_the_bins_of_a_booster_is_warned_of() -> None:
+    frame, y = _rows(0, KINDS["whole"])
+    base = rr.train(rr.Dataset(frame, y, qid=QID), num_trees=1, num_leaves=2)
+    like = rr.Dataset(frame, y, qid=QID, like=base)
+    with pytest.warns(rr.RustrankWarning, match="1 of 2 features are not used. Make it with base="):
+        rr.train(like, base=base, num_trees=1)

@@ -147,6 +147,9 @@ class Dataset:
     #: The booster whose scores are the base scores.
     _base: Booster | None
 
+    #: Whether its bins are those between the splits of a booster.
+    _has_bins_of_booster = False
+
     @refuses_unknown(OF_DATASET)
     def __init__(
         self,
@@ -215,6 +218,7 @@ class Dataset:
             check_different(names)
         self._core, self._names, self._query_ids, self._base = core, names or None, query_ids, base
         building.check_base_names(base, building.raw_names(self))
+        self._has_bins_of_booster = building.is_booster(like)
         if warns and like is None:
             # Categories have no ranks, which is no fault of the data.
             half = core.num_features // 2 if self.query_ranks else core.num_features

@@ -289,7 +289,11 @@ def binning_of(like: Any) -> _rustrank.Binning | None:
 def known_categories(like: Any) -> Categories | None:
     """Return the categories of ``like``."""
     binning = binning_of(like)
-    return None if binning is None else Categories(binning.categorical(), binning.category_lists())
+    if binning is None:
+        return None
+    # A booster has bins for the features of its splits alone.
+    core = like._core if is_booster(like) else binning
+    return Categories(core.categorical(), core.category_lists())
 
 
 def bins_of(

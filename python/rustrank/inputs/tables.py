@@ -402,7 +402,9 @@ def _from_frame(X: Any) -> Table:
     if type(X).__name__ == "LazyFrame":
         raise TypeError(f"X is a {kind}, expected a DataFrame; collect() it first")
     if not hasattr(X, "columns"):
-        raise TypeError(f"X is a {kind}: one column, expected a table; to_frame() makes it one")
+        raise TypeError(
+            f"X is a {kind}: one column, expected a table; to_frame() makes one of a column, and to_frame().T of a row"
+        )
     if library(X) == "polars" and any(map(is_index, X.columns)):
         X = X.select([name for name in X.columns if not is_index(name)])
     if library(X) == "pandas" and set(X.dtypes) in _FLOATS:

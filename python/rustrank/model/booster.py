@@ -306,6 +306,9 @@ class Booster(RankingModel, DescribedModel):
             features. The last column is the expected score without any feature.
         """
         reading = ReadOptions(missing, infinite, num_threads)
+        if isinstance(qid, str):
+            X, columns = named_columns(X, {"qid": qid})
+            qid = columns["qid"]
         if qid is not None or group is not None:
             whole_table, queries = _of_queries(self._core, X, reading, (qid, group))
             return self._core.explain(whole_table, reading, queries)
@@ -544,6 +547,14 @@ class Booster(RankingModel, DescribedModel):
         drawn = whole("seed", seed, 0, 2**64 - 1)
         return self._core.permutation_importance(permuted._core, judging, drawn)
 
+    def _rounds_of_history(self) -> tuple[int, int]:
+        """Return the number of rounds before those of the history, which are of a base, and of those in it."""
+        every = self.all_rounds
+        history = self.history or every.history
+        lengths = [len(values) for metrics in history.values() for values in metrics.values()]
+        recorded = max(lengths, default=every.num_rounds)
+        return max(0, every.num_rounds - recorded), recorded
+
     def __repr__(self) -> str:
         """Summarise the model in one line."""
         return f"<Booster: {self._kind()}, {count(self.num_features, 'feature')}>"
@@ -554,12 +565,15 @@ class Booster(RankingModel, DescribedModel):
     def _facts(self) -> list[tuple[str, str]]:
         """Return what notebooks show: of the model, and of its training where that is known."""
         facts = super()._facts()
+        before, recorded = self._rounds_of_history()
         if self.best_round is not None:
-            facts.append(("best round", f"{self.best_round:,} of {self.all_rounds.num_rounds:,}"))
-        at = -1 if self.best_round is None else self.best_round - 1
+            facts.append(("best round", f"{self.best_round:,} of {before + recorded:,}"))
+        at = -1 if self.best_round is None else self.best_round - 1 - before
         for name, metrics in self.history.items():
             values = [
-                f"{metric} {number(float(of[at]))}" for metric, of in metrics.items() if len(of)
+                f"{metric} {number(float(of[at]))}"
+                for metric, of in metrics.items()
+                if -1 <= at < len(of) and len(of)
             ]
             facts.append((name, ", ".join(values)))
         return [fact for fact in facts if fact[1]]

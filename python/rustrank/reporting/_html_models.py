@@ -94,8 +94,14 @@ def _history(name: str, booster: Booster, wanted: str) -> html.Markup | None:
     if not known:
         return None
     metric = wanted if wanted in known else known[0]
+    before, _ = booster._rounds_of_history()
     lines = [
-        Line(of_set, np.arange(1.0, len(values[metric]) + 1), np.asarray(values[metric]), place)
+        Line(
+            of_set,
+            before + np.arange(1.0, len(values[metric]) + 1),
+            np.asarray(values[metric]),
+            place,
+        )
         for place, (of_set, values) in enumerate(booster.history.items())
         if metric in values and len(values[metric]) and not np.isnan(values[metric]).all()
     ]

@@ -363,6 +363,7 @@ def train(
 
         return train_on_workers({"dataset": dataset, **every}, trained)
     data, every = _data_sets(dataset, DocArguments(y, qid, group), every)
+    _warn_of_bins_of_booster(data)
     try:
         with errors_in_order_of_rows(data, every):
             return trained(data, every)
@@ -377,6 +378,16 @@ def train(
     )
     with errors_in_order_of_rows(data, every):
         return trained(data, {**every, "min_leaf_docs": fewer})
+
+
+def _warn_of_bins_of_booster(data: Dataset) -> None:
+    """Warn of a training set that has only the split points of a booster, and many features without any."""
+    unused = len(data.unused_features)
+    if data._has_bins_of_booster and unused:
+        warn_caller(
+            f"the training set was made like= a booster, and has bins at its splits alone: {unused} of "
+            f"{data.num_features} features are not used. Make it with base= to go on from a booster, or without like="
+        )
 
 
 def _data_sets(

@@ -100,6 +100,10 @@ impl TreeLearner {
         let bias = PositionBias::new(&plan.params, class_target.is_none(), &dataset, &mut model)?;
         let balance = plan.loss.several().cloned().map(MetricBalance::new);
         checkpoint::write_params(&mut model, &plan);
+        let categorical = dataset.binning().categorical();
+        if !categorical.is_empty() {
+            model.declare_categorical(categorical.iter().map(|&feature| feature as u32));
+        }
         let lists = dataset.binning().category_lists();
         let known = model.category_lists();
         // That of the base has more categories.

@@ -101,6 +101,8 @@ class Booster:
         self.best_score: Any = defaultdict(OrderedDict)
         self.train_set: Any = None
         self._train_name = "training"
+        #: The rounds of the model that training went on from.
+        self._begin = 0
         self._last: list[Any] = []
         self.pandas_categorical: Any = None
 

@@ -173,6 +173,7 @@ class _Training:
     def _booster(self, native: Native, train_name: str) -> Booster:
         booster = Booster.of(native, self.params)
         booster.train_set, booster._train_name = self.train_set, train_name
+        booster._begin = self.begin
         booster._last = [tuple(one) for one in self.results]
         best = booster._last
         if self.stop is not None:

@@ -76,6 +76,8 @@ class Booster:
     def _set(self, native: Native | None, params: dict[str, Any]) -> None:
         self._native, self.params, self._attributes = native, params, dict[str, str]()
         self._metrics, self._gain = metrics_of(None, "ndcg")[0], "exp2"
+        #: The rounds of the model that training went on from.
+        self._begin = 0
 
     @classmethod
     def of(cls, native: Native, params: dict[str, Any]) -> Self:

@@ -163,6 +163,7 @@ class _Training:
     def _booster(self, native: Native, callbacks: list[Any]) -> Booster:
         booster = Booster.of(native, self.params)
         booster._metrics, booster._gain = self.made.other["metrics"], self.made.other["gain"]
+        booster._begin = self.begin
         for one in callbacks:
             one.after_training(booster)
             if isinstance(one, EarlyStopping) and one.best is not None:
