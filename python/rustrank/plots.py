@@ -432,7 +432,7 @@ def _cells_of(booster: Booster, X: Any) -> Floats:
     expected = booster.num_raw_features, booster._names
     table = columns_of(as_table(X), expected, "X", "the booster")
     cells = np.full((table.num_rows, table.num_features), np.nan)
-    for feature in set(range(table.num_features)) - set(booster._core.category_lists()):
+    for feature in set(range(table.num_features)) - set(booster._core.categorical()):
         with contextlib.suppress(TypeError):
             column = Frame([table.column(feature)], ["column"], table.num_rows)
             cells[:, feature] = np.asarray(in_one_piece(column))[:, 0]

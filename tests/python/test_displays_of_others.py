@@ -66,6 +66,17 @@ def test_colours_of_values_go_by_name() -> None:
     expected = colours(frame)
     assert len(expected[0]) == len(frame)
     texts = frame.assign(q=[f"q{one}" for one in DATA.qid])
+    # Categories have no order: their values are hollow.
+    whole = frame.assign(e=np.arange(len(frame)) % 5)
+    of_five = rr.train(rr.Dataset(whole, DATA.y, qid=DATA.qid, categorical=["e"]), num_trees=30)
+    axes = rr.plots.plot_shap(of_five, whole)
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    drawn = [
+        {round(y) for _, y in one.get_offsets()}
+        for one in axes.collections
+        if len(one.get_facecolor())
+    ]
+    assert set().union(*drawn) == set(range(5)) - {names.index("e")}
     for X in (frame[list("dbca")], texts, texts[["q", *"badc"]]):
         assert colours(X) == expected
 

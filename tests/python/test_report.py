@@ -579,3 +579,14 @@ def test_a_single_ranker_is_not_called_the_highest() -> None:
     three = {name: TEST.X[:, at] for at, name in enumerate("abc")}
     made = rr.report(three, TEST.y, qid=TEST.qid, resamples=50)
     assert "p (Holm) corrects the latter for the 3 pairs" in made.html
+
+
+def test_the_documents_of_the_mean_shapley_values_are_named(tmp_path: Path) -> None:
+    data = rr.datasets.make_polynomial(60, 20, seed=1)
+    booster = rr.train(rr.Dataset(data.X, data.y, qid=data.qid), num_trees=3)
+    for most, said in ((49, "over these docs"), (60, "over about 1,000 of these docs")):
+        few = data.qid < np.unique(data.qid)[most] if most < 60 else data.qid == data.qid
+        rankers = {"model": booster, "first": data.X[few, 0]}
+        path = tmp_path / "r.html"
+        rr.report(rankers, data.y[few], X=data.X[few], qid=data.qid[few], path=path, examples=0)
+        assert said in path.read_text("utf-8")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: The largest cut of the plot over cuts, and the number of bootstrap resamples of its intervals.
 _CUTS, _CUT_DRAWS = 20, 2000
 #: The most documents whose SHAP values are averaged.
-_EXPLAINED = 1000
+EXPLAINED = 1000
 #: The relative difference up to which scores, summed in different orders, count as equal.
 _ROUNDING = 1e-6
 
@@ -169,7 +169,7 @@ def shap_means(side: SideBySide, booster: Booster) -> Floats | None:
     query = side.query
     sizes = np.bincount(query, minlength=len(side.query_ids))
     # A sample of evenly spaced queries.
-    step = max(1, math.ceil(len(query) / _EXPLAINED))
+    step = max(1, math.ceil(len(query) / EXPLAINED))
     some = np.arange(0, len(sizes), step)
     rows = np.flatnonzero(np.isin(query, some))
     rows = rows[np.argsort(query[rows], kind="stable")]

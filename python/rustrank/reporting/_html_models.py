@@ -10,7 +10,7 @@ import numpy as np
 from rustrank.data.raw_rows import label_ends
 from rustrank.formatting import count, number, percent
 from rustrank.reporting import _html as html
-from rustrank.reporting._findings import by_rounds, shap_means
+from rustrank.reporting._findings import EXPLAINED, by_rounds, shap_means
 from rustrank.reporting._svg_charts import Line, bar, line_chart
 
 if TYPE_CHECKING:
@@ -42,8 +42,10 @@ def importance(findings: Findings) -> html.Markup | None:
         return None
     if silent:
         parts.append(html.note(f"Without feature importance: {', '.join(silent)}."))
+    few = f"about {EXPLAINED:,} of these docs, those of evenly spaced queries"
+    which = "these docs" if len(side.labels) <= EXPLAINED else few
     explained = (
-        "SHAP: the mean absolute Shapley value of a feature over these docs, in units of the score. "
+        f"SHAP: the mean absolute Shapley value of a feature over {which}, in units of the score. "
         "Reduction: the share of the splits on a feature in the reduction of the training loss."
     )
     return html.joined(html.paragraph(explained), parts)
