@@ -560,3 +560,22 @@ def test_the_default_is_not_that_of_the_core() -> None:
         objective_metric="ndcg",
     )
     assert (ours.predict(V) == core.predict(V)).all()
+
+
+def test_what_was_evaluated_last_is_of_the_trees_that_are_kept(lgb: Any) -> None:
+    """As in LightGBM, nothing is left where early stopping took the last trees away."""
+    data = rr.datasets.make_polynomial(60, 20, seed=1)
+    later = rr.datasets.make_polynomial(30, 20, seed=1, first_query=1000)
+    train = lgb.Dataset(data.X, data.y, group=[20] * 60)
+    valid = lgb.Dataset(later.X, later.y, group=[20] * 30, reference=train)
+    params = {"objective": "lambdarank", "eval_at": [10], "learning_rate": 0.3, "verbose": -1}
+    for keeps in (False, True):
+        booster = lgb.train(
+            params,
+            train,
+            100,
+            valid_sets=[valid],
+            callbacks=[lgb.early_stopping(5, verbose=False)],
+            keep_training_booster=keeps,
+        )
+        assert len(booster.eval_valid()) == int(keeps)

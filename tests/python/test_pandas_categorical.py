@@ -204,7 +204,7 @@ def test_lists_of_unknown_columns_are_refused(tmp_path: Path) -> None:
     theirs = lgb.train(options, data, 5)
     theirs.save_model(tmp_path / "m.txt")
     ours = rr.Booster.load(tmp_path / "m.txt")
-    with pytest.raises(rr.ParamError, match="does not say which of its lists"):
+    with pytest.raises(rr.ParamError, match="is not known; give their places"):
         ours.predict(frame)
     codes = frame.assign(shop=frame["shop"].cat.codes)
     assert np.array_equal(ours.predict(codes), theirs.predict(frame))

@@ -88,6 +88,8 @@ def train(
         booster = job.run(sets, feval, in_order(listed))
     if booster.best_iteration and not keep_training_booster:
         booster.native = part_of(booster.native, booster.best_iteration)
+        # What was evaluated last is of trees that are left out.
+        booster._last = []
     return booster
 
 
