@@ -107,7 +107,8 @@ impl Model {
     }
 
     /// An empty model for components made of these models: it has the feature names of the first and the
-    /// lists of categories of all, which they [share](Self::share_categories), and ranks features within queries if all of them do.
+    /// lists of categories of all, which they must [share](Self::share_categories) before, and ranks features
+    /// within queries if all of them do.
     pub fn around(models: &[&Self]) -> Self {
         let Some(first) = models.first() else { return Self::default() };
         let query_ranks = models.iter().all(|model| model.query_ranks);

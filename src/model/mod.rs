@@ -4,7 +4,8 @@
 //! a linear part, a net, another model. Parts are checked when they are added, so the scorer need not check again.
 //! A model's text (the grammar is in [`mod@format`]) reads back to the same bits, or is an error.
 //!
-//! Depends on nothing else in the crate but `error`, `simd` and the list of a feature's categories, so that a service can embed it alone.
+//! Depends on nothing else in the crate but `error`, `simd` and `category_list`, so that a service can embed it
+//! alone.
 
 pub(crate) mod binned;
 mod category_lists;

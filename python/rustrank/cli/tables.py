@@ -155,7 +155,8 @@ def joined(files: Sequence[str], tables: Sequence[Any], unused: Collection[str])
 def _with_same_types(arrow: Any, files: Sequence[str], tables: Sequence[Any]) -> list[Any]:
     """Return tables that can be joined.
 
-    Truth values are 0 and 1 where another file has numbers, and a dictionary of texts is text. A column of which one file has text, and another has numbers, is a `DataError`.
+    Truth values are 0 and 1 where another file has numbers, and a dictionary of texts is text. A column of which
+    one file has text, and another has numbers, is a `DataError`.
     """
     made = list(tables)
     for place, name in enumerate(made[0].column_names):

@@ -183,7 +183,7 @@ def by_index(values: Any, name: str, ids: NDArray[Any]) -> dict[Any, Any] | None
     counts = type(index).__name__ == "RangeIndex" and index.name is None
     if counts and (index.start, index.step) == (0, 1):
         own, numbers = ids.tolist(), list(range(len(ids)))
-        if own != numbers and sorted(own, key=str) == sorted(numbers, key=str):
+        if own != numbers and set(own) == set(numbers):
             message = (
                 f"{name}: the index of the Series may be the ids of the queries or count them, and these are in "
                 "another order; pass .to_dict() for values by id, or .to_numpy() for values in order of appearance"
