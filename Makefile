@@ -137,8 +137,9 @@ test-python: build $(OPENMPI)/.stamp ## Python tests
 
 .PHONY: test-integrations
 test-integrations: build $(INTEGRATIONS)/.stamp ## tests and guides that need MLflow, PyTerrier, CatBoost, LightGBM or XGBoost
-	PYTHONPATH=python $(INTEGRATIONS)/bin/python -m pytest -q tests/python/test_compat_mlflow.py \
-	  tests/python/test_compat_pyterrier.py tests/python/test_catboost.py
+	PYTHONPATH=python $(INTEGRATIONS)/bin/python -m pytest -q tests/python/test_compat*.py \
+	  tests/python/test_catboost.py tests/python/test_lightgbm.py tests/python/test_xgboost.py \
+	  tests/python/test_pandas_categorical.py tests/python/test_exportable.py
 	PYTHONPATH=python $(INTEGRATIONS)/bin/python -m pytest -q tests/python/test_docs.py \
 	  -k 'mlflow or pyterrier or catboost or lightgbm or xgboost'
 
