@@ -89,7 +89,7 @@ def test_call_backs_of_lightgbm_work_as_ours(
     data = lgb.Dataset(X, Y, group=SIZES)
     folds: dict[str, Any] = {}
     lgb.cv({**PARAMS, "eval_at": [3]}, data, 4, nfold=2, callbacks=theirs(folds)[1:])
-    assert len(folds["cv_agg"]["valid ndcg@3-mean"]) == 4
+    assert len(folds["valid"]["ndcg@3-mean"]) == 4
 
 
 def test_call_backs_without_a_counterpart_are_refused() -> None:
@@ -167,3 +167,114 @@ def test_the_boosters_of_folds_are_as_those_of_lightgbm() -> None:
     ours = cross_validated(lgb)
     assert [one.shape for one in theirs.predict(V)] == [one.shape for one in ours.predict(V)]
     assert theirs.num_trees() == ours.num_trees()
+
+
+def folds_of(module: Any, callbacks: list[Any], **how: Any) -> dict[str, Any]:
+    data = module.Dataset(X, Y, group=SIZES)
+    params = {**PARAMS, "eval_at": [3, 10], "metric": "ndcg"}
+    found: dict[str, Any] = module.cv(params, data, 40, nfold=2, callbacks=callbacks, **how)
+    return found
+
+
+def test_call_backs_of_cv_get_sets_and_metrics_by_name() -> None:
+    found: dict[str, Any] = {}
+    last: list[Any] = []
+
+    def keep(env: Any) -> None:
+        last[:] = env.evaluation_result_list
+
+    means = folds_of(lgb, [lgb.record_evaluation(found), keep], eval_train_metric=True)
+    assert list(found) == ["train", "valid"]
+    assert list(found["valid"]) == [
+        f"ndcg@{cut}-{what}" for cut in (3, 10) for what in ("mean", "stdv")
+    ]
+    for name, metric in (("train", "ndcg@3"), ("valid", "ndcg@10")):
+        assert found[name][f"{metric}-mean"] == means[f"{name} {metric}-mean"]
+        assert found[name][f"{metric}-stdv"] == means[f"{name} {metric}-stdv"]
+    one = last[2]
+    assert one == ("valid", "ndcg@3", one.metric_value, True, one.metric_std_dev)
+    assert (one.dataset_name, one.metric_name, one.maximize) == ("valid", "ndcg@3", True)
+    assert one.is_cv_result()
+    assert one.metric_value == means["valid ndcg@3-mean"][-1]
+    assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == one  # noqa: S301
+
+
+def test_call_backs_of_cv_get_what_lightgbm_gives() -> None:
+    theirs = pytest.importorskip("lightgbm")
+    if not hasattr(theirs, "EvalResult"):
+        pytest.skip("before 4.7, the set is called cv_agg")
+    found: dict[Any, list[Any]] = {theirs: [], lgb: []}
+    for module, to in found.items():
+
+        def keep(env: Any, to: list[Any] = to) -> None:
+            to[:] = [(one.dataset_name, one.metric_name) for one in env.evaluation_result_list]
+
+        recorded: dict[str, Any] = {}
+        folds_of(module, [module.record_evaluation(recorded), keep], eval_train_metric=True)
+        to.append({name: list(lists) for name, lists in recorded.items()})
+    assert found[lgb] == found[theirs]
+
+
+@pytest.mark.parametrize("theirs", [stubs_of, of_lightgbm, lambda _: callbacks_of(lgb, {})])
+def test_early_stopping_of_cv_passes_over_training_sets_and_other_metrics(theirs: Any) -> None:
+    every = folds_of(lgb, [], eval_train_metric=True)
+    one = "valid ndcg@3-mean"
+    best, since = 0, every[one][0]
+    for at, value in enumerate(every[one]):
+        if value > since + 0.001:
+            best, since = at, value
+        elif at - best >= 4:
+            break
+    found = folds_of(lgb, theirs({})[:1], eval_train_metric=True, return_cvbooster=True)
+    assert found.pop("cvbooster").best_iteration == len(found[one]) == best + 1 < 36
+    assert found == {name: values[: best + 1] for name, values in every.items()}
+    assert np.argmax(every["train ndcg@3-mean"]) > best
+
+
+def test_early_stopping_prints_as_lightgbm_does(capsys: pytest.CaptureFixture[str]) -> None:
+    booster = trained([lgb.early_stopping(4, first_metric_only=True, min_delta=[0.001, 0.002])])
+    begin, delta, why, best, only = capsys.readouterr().out.splitlines()
+    assert begin == "Training until validation scores don't improve for 4 rounds"
+    assert delta == "Using only 0.001 as early stopping min_delta."
+    assert why == "Early stopping, best iteration is:"
+    assert best.startswith(f"[{booster.best_iteration}]\tvalid_0's ndcg@3: ")
+    assert only == "Evaluated only: ndcg@3"
+    trained([lgb.early_stopping(100, min_delta=0.001)])
+    _, delta, why, _ = capsys.readouterr().out.splitlines()
+    assert delta == "Using 0.001 as min_delta for all metrics."
+    assert why == "Did not meet early stopping. Best iteration is:"
+
+
+@pytest.mark.parametrize(
+    "how", [{"first_metric_only": True}, {"min_delta": 0.001}, {"min_delta": [0.001, 0.002]}]
+)
+@pytest.mark.parametrize("rounds", [1, 100])
+def test_lightgbm_prints_the_same_lines(
+    how: dict[str, Any], rounds: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = pytest.importorskip("lightgbm")
+    lines = []
+    for module in (theirs, lgb):
+        data = module.Dataset(X, Y, group=SIZES)
+        valid = module.Dataset(V, Z, group=TEST_SIZES, reference=data)
+        stop = module.early_stopping(rounds, **how)
+        params = {**PARAMS, "eval_at": [3, 10], "metric": "ndcg"}
+        module.train(params, data, 20, valid_sets=[valid], callbacks=[stop])
+        text = capsys.readouterr().out
+        lines.append([one for one in text.splitlines() if not one.startswith("[")])
+    assert lines[0] == lines[1]
+
+
+def test_the_model_of_a_call_back_is_a_booster() -> None:
+    kept: list[Any] = []
+
+    def keep(env: Any) -> None:
+        assert isinstance(env.model, lgb.Booster)
+        if env.iteration == 3:
+            assert env.model.num_trees() == env.model.native.num_rounds == 4
+            with pytest.raises(AttributeError, match="Booster has no dump_model"):
+                env.model.dump_model()
+            kept.extend([pickle.loads(pickle.dumps(env.model)), copy.deepcopy(env.model)])  # noqa: S301
+
+    trained([keep])
+    assert [one.num_trees() for one in kept] == [4, 4]

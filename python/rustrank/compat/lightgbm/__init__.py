@@ -15,6 +15,7 @@ from rustrank.compat.lightgbm.basic import LightGBMError
 from rustrank.compat.lightgbm.booster import Booster
 from rustrank.compat.lightgbm.callback import (
     EarlyStopException,
+    EvalResult,
     early_stopping,
     log_evaluation,
     record_evaluation,
@@ -30,6 +31,7 @@ __all__ = [
     "CVBooster",
     "Dataset",
     "EarlyStopException",
+    "EvalResult",
     "LGBMRanker",
     "LightGBMError",
     "cv",

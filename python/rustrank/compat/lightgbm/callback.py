@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rustrank.errors import ParamError, warn_caller, wrong_kind, wrong_value
@@ -12,8 +13,50 @@ from rustrank.inputs.scalars import real, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-#: The name of a set, that of a metric, its value, and whether larger is better.
-EvalResult = tuple[str, str, float, bool]
+    from typing_extensions import Self
+
+
+class EvalResult(tuple[Any, ...]):
+    """A value of a metric, as a tuple of four, or of five in cross-validation, with names.
+
+    Attributes
+    ----------
+    dataset_name, metric_name : str
+        The set and the metric.
+    metric_value : float
+        The value; in cross-validation, the mean over the folds.
+    maximize : bool
+        Whether larger is better.
+    metric_std_dev : float or None
+        In cross-validation, the standard deviation over the folds.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        dataset_name: str,
+        metric_name: str,
+        metric_value: float,
+        maximize: bool,
+        metric_std_dev: float | None = None,
+    ) -> Self:
+        """Make one, without a deviation for None."""
+        four = dataset_name, metric_name, metric_value, maximize
+        return super().__new__(cls, four if metric_std_dev is None else (*four, metric_std_dev))
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    dataset_name = property(itemgetter(0))
+    metric_name = property(itemgetter(1))
+    metric_value = property(itemgetter(2))
+    maximize = property(itemgetter(3))
+    metric_std_dev = property(lambda self: self[4] if self.is_cv_result() else None)
+
+    def is_cv_result(self) -> bool:
+        """Return whether the result is of cross-validation."""
+        return len(self) > 4
 
 
 class EarlyStopException(Exception):  # noqa: N818 - LightGBM's name
@@ -117,7 +160,7 @@ class _EarlyStopping:
             self._start(env)
         if not self.is_on:
             return
-        first_metric = results[0][1].split(" ")[-1]
+        first_metric = results[0][1]
         deltas = self._deltas(results)
         for at, (name, metric, value, is_higher, *_) in enumerate(results):
             sign = 1 if is_higher else -1
@@ -125,15 +168,15 @@ class _EarlyStopping:
                 self.best.append((value, env.iteration, list(results)))
             elif sign * (value - self.best[at][0]) > deltas[metric]:
                 self.best[at] = (value, env.iteration, list(results))
-            if self.first_only and metric.split(" ")[-1] != first_metric:
+            if self.first_only and metric != first_metric:
                 continue
-            if self._is_training(name, metric, env):
+            if self._is_training(name, env):
                 continue
             best_at = self.best[at][1]
             if env.iteration - best_at >= self.rounds:
-                self._stop(at, "Early stopping")
+                self._stop(at, "Early stopping, best iteration is:")
             if env.iteration == env.end_iteration - 1:
-                self._stop(at, "Did not meet early stopping")
+                self._stop(at, "Did not meet early stopping. Best iteration is:")
 
     def _deltas(self, results: Sequence[Any]) -> dict[str, float]:
         """Return what an improvement of each metric must exceed."""
@@ -157,25 +200,36 @@ class _EarlyStopping:
             )
             raise ParamError(f"{message} or eval_set=", code="early_stopping")
         self.is_on = not all(
-            self._is_training(name, metric, env) for name, metric, *_ in env.evaluation_result_list
+            self._is_training(name, env) for name, *_ in env.evaluation_result_list
         )
         if not self.is_on:
             warn_caller("early stopping does nothing: the training set is the only one evaluated")
         if "dart" in (env.params.get(name) for name in ("boosting", "boosting_type", "boost")):
             self.is_on = False
             warn_caller("early stopping does nothing under dart: later rounds change earlier trees")
+        if self.is_on and self.verbose:
+            self._announce(len({metric for _, metric, *_ in env.evaluation_result_list}))
+
+    def _announce(self, num_metrics: int) -> None:
+        write(f"Training until validation scores don't improve for {self.rounds} rounds")
+        first = self.min_delta[0]
+        if len(self.min_delta) > 1:
+            if self.first_only:
+                write(f"Using only {first} as early stopping min_delta.")
+        elif first > 0 and num_metrics > 1 and not self.first_only:
+            write(f"Using {first} as min_delta for all metrics.")
 
     @staticmethod
-    def _is_training(name: str, metric: str, env: CallbackEnv) -> bool:
-        return name == getattr(env.model, "_train_name", "training") or (
-            name == "cv_agg" and metric.startswith("train ")
-        )
+    def _is_training(name: str, env: CallbackEnv) -> bool:
+        return bool(name == getattr(env.model, "_train_name", "training"))
 
     def _stop(self, at: int, why: str) -> None:
         _, iteration, results = self.best[at]
         if self.verbose:
             values = "\t".join(_format(one) for one in results)
-            write(f"{why}, best iteration is:\n[{iteration + 1}]\t{values}")
+            write(f"{why}\n[{iteration + 1}]\t{values}")
+            if self.first_only:
+                write(f"Evaluated only: {results[at][1]}")
         raise EarlyStopException(iteration, results)
 
 

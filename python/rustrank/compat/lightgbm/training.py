@@ -12,6 +12,7 @@ from rustrank.compat.lightgbm.booster import Booster, as_native, best_scores
 from rustrank.compat.lightgbm.callback import (
     CallbackEnv,
     EarlyStopException,
+    EvalResult,
     early_stopping,
     in_order,
 )
@@ -165,7 +166,7 @@ class _Training:
 
     def _call(self, callbacks: list[Any], iteration: int, model: Any) -> None:
         """Call call-backs, of which one may end training."""
-        every = [tuple(one) for one in self.results]
+        every = [EvalResult(*one) for one in self.results]
         try:
             for one in callbacks:
                 one(CallbackEnv(model, self.params, iteration, self.begin, self.end, every))
@@ -176,7 +177,7 @@ class _Training:
         booster = Booster.of(native, self.params)
         booster.train_set, booster._train_name = self.train_set, train_name
         booster._begin = self.begin
-        booster._last = [tuple(one) for one in self.results]
+        booster._last = [EvalResult(*one) for one in self.results]
         best = booster._last
         if self.stop is not None:
             booster.best_iteration = self.stop.best_iteration + 1
@@ -185,16 +186,23 @@ class _Training:
         return booster
 
 
-class _Latest:
+class _Latest(Booster):
     """The model of a call-back: a `Booster` that is made when it is asked for something."""
 
     def __init__(self, latest: Round, train_name: str, params: dict[str, Any]) -> None:
-        self._latest, self._train_name, self._params = latest, train_name, params
+        self._latest, self._train_name, self.params = latest, train_name, params
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(Booster.of(self._latest.booster, self._params), name)
+        if name.startswith("__") or "_latest" not in vars(self):
+            return super().__getattr__(name)
+        # The first attribute that is not there yet: `native`, most often.
+        train_name, latest = self._train_name, vars(self).pop("_latest")
+        self._set(latest.booster, self.params)
+        self._train_name = train_name
+        return getattr(self, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Booster.of(self.native, self.params).__reduce__()
 
 
 def _settle_categories(train_set: Dataset, made: Translation) -> None:
@@ -251,6 +259,9 @@ class CVBooster:
         The best iteration, from 1, with early stopping; else 0.
     """
 
+    #: The name of the training sets in results.
+    _train_name = "train"
+
     def __init__(self, boosters: Sequence[Booster], best_iteration: int) -> None:
         self.boosters, self.best_iteration = list(boosters), best_iteration
 
@@ -273,7 +284,7 @@ class CVBooster:
 class _Replayed(NamedTuple):
     """The values of all folds, round by round."""
 
-    rounds: list[list[tuple[Any, ...]]]
+    rounds: list[list[EvalResult]]
     boosters: list[Booster]
 
 
@@ -377,10 +388,10 @@ def _folds_trained(
         for name, value in params.items()
         if not ALIASES.get(name, name).startswith("early_stopping")
     }
-    histories: list[list[list[Any]]] = []
+    histories: list[list[list[EvalResult]]] = []
     boosters = []
     for learned, held in parts:
-        history: list[list[Any]] = []
+        history: list[list[EvalResult]] = []
         watch = [learned, held] if eval_train_metric else [held]
         boosters.append(
             train(
@@ -400,10 +411,10 @@ def _folds_trained(
     return _Replayed(rounds, boosters)
 
 
-def _mean(folds: list[Any]) -> tuple[Any, ...]:
+def _mean(folds: list[EvalResult]) -> EvalResult:
     name, metric, _, is_higher = folds[0]
-    values = [one[2] for one in folds]
-    return "cv_agg", f"{name} {metric}", float(np.mean(values)), is_higher, float(np.std(values))
+    values = [one.metric_value for one in folds]
+    return EvalResult(name, metric, float(np.mean(values)), is_higher, float(np.std(values)))
 
 
 def _replay(
@@ -426,9 +437,9 @@ def _replay(
         rounds = rounds[:best]
     found: dict[str, Any] = {}
     for results in rounds:
-        for _, metric, mean, _, deviation in results:
-            found.setdefault(f"{metric}-mean", []).append(mean)
-            found.setdefault(f"{metric}-stdv", []).append(deviation)
+        for name, metric, mean, _, deviation in results:
+            found.setdefault(f"{name} {metric}-mean", []).append(mean)
+            found.setdefault(f"{name} {metric}-stdv", []).append(deviation)
     if return_cvbooster:
         model.best_iteration = best
         for booster in model.boosters:
