@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -224,3 +225,138 @@ def test_a_shorter_forest_is_the_mean_of_its_trees_without_lightgbm() -> None:
     for rounds in (1, 4, 6):
         total = booster.truncate(rounds).predict(data.X)
         assert np.allclose(forest.truncate(rounds).predict(data.X), total / rounds, rtol=1e-12)
+
+
+def importance_in(text: str) -> list[str]:
+    section = text.partition("feature_importances:\n")[2].partition("\nparameters:")[0]
+    return section.split()
+
+
+def tree_of(features: list[int], gains: list[float]) -> str:
+    """Return what the importance of features needs of a tree."""
+    return (
+        f"Tree=0\nnum_leaves={len(features) + 1}\nsplit_feature={' '.join(map(str, features))}\n"
+        f"split_gain={' '.join(map(str, gains))}\n\n"
+    )
+
+
+def test_the_importance_of_features_is_sorted_whole_and_without_zeros() -> None:
+    trees = [tree_of([0, 2, 2], [0.25, 3.5, 0.75]), tree_of([], []), tree_of([3, 1, 0], [0, 9, 1])]
+    tail = "\nfeature_importances:\nold=7\n\nparameters:\n"
+    text = ModelText.of("tree\nfeature_names=a b c d\n" + "".join(trees) + "end of trees\n" + tail)
+    for kind, number, expected in [
+        ("split", 0, ["a=2", "c=2", "b=1"]),
+        ("gain", 0, ["b=9", "c=4", "a=1"]),
+        ("gain", 1, ["c=4"]),
+        ("split", 2, ["c=2", "a=1"]),
+    ]:
+        found = str(text.with_importance(kind, number))
+        assert str(ModelText.of(found).with_importance(kind, number)) == found
+        assert importance_in(found) == expected
+        assert found.endswith("\n\nparameters:\n")
+
+
+def trained() -> tuple[lgb.Booster, list[Any]]:
+    docs = rr.datasets.make_polynomial(40, 20, seed=1)
+    data = lgb.Dataset(docs.X, docs.y, group=[20] * 40)
+    return lgb.train({"objective": "lambdarank", "num_leaves": 7}, data, 8), [docs.X, docs.y]
+
+
+PARTS: list[dict[str, Any]] = [
+    {},
+    {"num_iteration": 3},
+    {"num_iteration": 2, "start_iteration": 4},
+    {"start_iteration": 5},
+]
+
+
+def test_files_have_the_importance_of_features(tmp_path: Path) -> None:
+    booster, _ = trained()
+    for kind in ("split", "gain"):
+        for how in PARTS:
+            booster.save_model(tmp_path / "model.txt", importance_type=kind, **how)
+            text = (tmp_path / "model.txt").read_text()
+            assert text == booster.model_to_string(importance_type=kind, **how)
+            values = booster.feature_importance(kind, how.get("num_iteration")).astype(int)
+            order = np.argsort(-values, kind="stable")
+            expected = [f"Column_{at}={values[at]}" for at in order if values[at] > 0]
+            assert importance_in(text) == expected
+            # Of a file that was read, too.
+            again = lgb.Booster(model_str=booster.model_to_string())
+            assert again.model_to_string(importance_type=kind, **how) == text
+            assert lgb.Booster(model_file=tmp_path / "model.txt").num_trees() > 0
+    with pytest.raises(rr.ParamError, match=r"importance_type: got 'count', expected 'split' or"):
+        booster.model_to_string(importance_type="count")
+
+
+def test_the_importance_in_files_is_that_of_lightgbm() -> None:
+    theirs = pytest.importorskip("lightgbm")
+    ours, (X, y) = trained()
+    same = theirs.Booster(model_str=ours.model_to_string())
+    params = {"objective": "lambdarank", "verbose": -1}
+    other = theirs.train(params, theirs.Dataset(X.astype(float), y, group=[20] * 40), 8)
+    read = lgb.Booster(model_str=other.model_to_string())
+    for kind in ("split", "gain"):
+        for how in PARTS:
+            text = same.model_to_string(importance_type=kind, **how).replace(
+                "pandas", "\nparameters:"
+            )
+            expected = importance_in(text)
+            assert importance_in(ours.model_to_string(importance_type=kind, **how)) == expected
+            expected = other.model_to_string(importance_type=kind, **how)
+            assert read.model_to_string(importance_type=kind, **how) == expected
+
+
+SECTION = (
+    "[objective: lambdarank]\n[metric: ndcg,map]\n[data: 12]\n[valid: ]\n[learning_rate: 0.1]\n"
+    "[num_leaves: 31]\n[max_delta_step: 1e-07]\n[deterministic: 0]\n[lambdarank_norm: 1]\n"
+    "[monotone_constraints: 1,0,-1]\n[label_gain: 0,1.5]\n[interaction_constraints: [0,1],[2]]\n"
+    "[machines: ]\n[a_new_one: 3]\n[a_newer_one: x]\n"
+)
+VALUES = {
+    "objective": "lambdarank",
+    "metric": ["ndcg", "map"],
+    "data": "12",
+    "learning_rate": 0.1,
+    "num_leaves": 31,
+    "max_delta_step": 1e-7,
+    "deterministic": False,
+    "lambdarank_norm": True,
+    "monotone_constraints": [1, 0, -1],
+    "label_gain": [0, 1.5],
+    "interaction_constraints": [[0, 1], [2]],
+    "a_new_one": 3,
+    "a_newer_one": "x",
+}
+
+
+def test_parameters_of_a_file_have_types(tmp_path: Path) -> None:
+    text = text_of("lambdarank").replace("[seed: 7]\n", SECTION)
+    found = lgb.Booster(model_str=text).params
+    assert found == VALUES
+    assert [type(one) for one in found.values()] == [type(one) for one in VALUES.values()]
+    (tmp_path / "model.txt").write_text(text)
+    with pytest.warns(UserWarning, match="params: ignored, the model file has"):
+        booster = lgb.Booster({"num_leaves": 5}, model_file=tmp_path / "model.txt")
+    assert booster.params == pickle.loads(pickle.dumps(booster)).params == VALUES  # noqa: S301
+    # Without parameters in the file, those given are kept.
+    assert lgb.Booster({"num_leaves": 5}, model_str=text.replace(SECTION, "")).params == {
+        "num_leaves": 5
+    }
+
+
+def test_parameters_of_a_file_are_as_lightgbm_gives_them() -> None:
+    theirs = pytest.importorskip("lightgbm")
+    _, (X, y) = trained()
+    more = {"eval_at": [3, 5], "metric": ["ndcg", "map"], "interaction_constraints": [[0, 1], [2]]}
+    more |= {"monotone_constraints": [1, *[0] * (X.shape[1] - 1)], "max_delta_step": 1e-7}
+    params = {"objective": "lambdarank", "verbose": -1, "label_gain": [0, 1.5, 3, 7, 15], **more}
+    text = theirs.train(params, theirs.Dataset(X, y, group=[20] * 40), 2).model_to_string()
+    # Also each parameter that there is, with a value that any kind takes.
+    head, _, tail = text.partition("\nparameters:\n")
+    ones = re.sub(r"(?m)^\[(\w+): .*\]$", r"[\1: 1]", tail)
+    ones = ones.replace("interaction_constraints: 1", "interaction_constraints: [1]")
+    for given in (text, f"{head}\nparameters:\n{ones}"):
+        expected, found = (module.Booster(model_str=given).params for module in (theirs, lgb))
+        assert found == expected
+        assert list(map(type, found.values())) == list(map(type, expected.values()))

@@ -17,7 +17,7 @@ from rustrank.compat.lightgbm.objectives import objective_of, predicted
 from rustrank.compat.scoring import part_of, scores_of_rounds
 from rustrank.compat.wording import in_words_of
 from rustrank.data.dataset_building import wrong_base
-from rustrank.errors import ModelFormatError, ParamError, wrong_kind, wrong_value
+from rustrank.errors import ModelFormatError, ParamError, warn_caller, wrong_kind, wrong_value
 from rustrank.inputs.files import replace_file
 from rustrank.model.booster import Booster as Native
 
@@ -52,7 +52,7 @@ class Booster:
     Parameters
     ----------
     params : dict, optional
-        Kept, and not used: a booster is trained by `train`.
+        Kept, and not used: a booster is trained by `train`. A file with parameters has its own.
     train_set : None
         Refused: `train` makes boosters.
     model_file : path-like, optional
@@ -65,6 +65,8 @@ class Booster:
     ----------
     native : rustrank.Booster
         The model, with all its rounds.
+    params : dict
+        The parameters of `train`, or those that the model file of LightGBM has.
     best_iteration : int
         With early stopping, the number of the best iteration, from 1; else 0.
     best_score : dict
@@ -90,11 +92,16 @@ class Booster:
         else:
             native = _read(lambda: Native.from_text(str(model_str)))
         self._set(native, dict(params or {}), text)
+        if self._text is not None and (written := self._text.params):
+            if params:
+                warn_caller("params: ignored, the model file has the parameters of its training")
+            self.params = written
 
     def _set(self, native: Native, params: dict[str, Any], text: str | None = None) -> None:
         self.native, self.params = native, params
         #: The file of LightGBM that the model was read from, as it was.
-        self._text = ModelText.of(text) if text and is_model_text(text) else None
+        is_theirs = text is not None and is_model_text(text)
+        self._text: ModelText | None = ModelText.of(str(text)) if is_theirs else None
         #: The last part of the file that was asked for: which trees, and the model of their sum.
         self._summed: tuple[tuple[int, int], Native] | None = None
         self.best_iteration = 0
@@ -197,13 +204,14 @@ class Booster:
         filename: str | Path,
         num_iteration: int | None = None,
         start_iteration: int = 0,
-        importance_type: str = "split",  # noqa: ARG002 - the file has both
+        importance_type: str = "split",
     ) -> Self:
         """Write the model as LightGBM's text, which LightGBM reads, too.
 
-        A model that was read from a file of LightGBM is written as it was read.
+        A model that was read from a file of LightGBM is written as it was read, but for the importance of
+        features, which is ``split`` or ``gain`` as here asked for.
         """
-        text = self.model_to_string(num_iteration, start_iteration)
+        text = self.model_to_string(num_iteration, start_iteration, importance_type)
         replace_file(Path(filename), text)
         return self
 
@@ -211,24 +219,28 @@ class Booster:
         self,
         num_iteration: int | None = None,
         start_iteration: int = 0,
-        importance_type: str = "split",  # noqa: ARG002 - the text has both
+        importance_type: str = "split",
     ) -> str:
         """Return the model as LightGBM's text, with its objective.
 
         By default as many iterations from ``start_iteration`` on as the best one counts, if there was early
-        stopping.
+        stopping. The importance of features is, as there, that of as many of the first iterations, in whole
+        numbers.
         """
+        _check_importance(importance_type)
         # As in LightGBM: where `predict` takes all from a start on, files have as many as the best iteration.
         number = self.best_iteration if num_iteration is None else num_iteration
         start, end = self._range(start_iteration, number)
         if self._text is not None:
-            return str(self._text.part(start, end))
+            counted = self._text.with_importance(importance_type, number)
+            return str(counted.part(start, end))
         with in_words_of():
             exported = part_of(self.native, end).export("lightgbm").decode()
         text = ModelText.of(exported).with_objective(objective_of(self.native))
         if start > 0 and len(text.trees) != end:
             expected = "0: this model has parts that belong to no iteration"
             raise wrong_value("start_iteration", start, expected)
+        text = text.with_importance(importance_type, number if start > 0 else 0)
         return str(text.part(start, len(text.trees)))
 
     def model_from_string(self, model_str: str) -> Self:
@@ -243,8 +255,7 @@ class Booster:
 
         A gain is twice what the split takes off the loss: LightGBM leaves out a factor 1/2.
         """
-        if importance_type not in ("split", "gain"):
-            raise wrong_value("importance_type", importance_type, "'split' or 'gain'")
+        _check_importance(importance_type)
         native = part_of(self.native, self._range(0, iteration)[1])
         if importance_type == "gain":
             return 2.0 * native.feature_importance("reduction")
@@ -300,6 +311,11 @@ class Booster:
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: value for name, value in vars(self).items() if name != "train_set"}
         return _restored, (state,)
+
+
+def _check_importance(kind: str) -> None:
+    if kind not in ("split", "gain"):
+        raise wrong_value("importance_type", kind, "'split' or 'gain'")
 
 
 def _read(read: Callable[[], Native]) -> Native:
