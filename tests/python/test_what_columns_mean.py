@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import rustrank as rr
+import rustrank.compat.lightgbm as lgb
 from rustrank.cli import main
 
 if TYPE_CHECKING:
@@ -118,3 +120,27 @@ def test_csv_beside_parquet_has_its_numbers(
     infinite.to_csv(tmp_path / "inf.csv", index=False)
     assert main(["train", str(tmp_path / "inf.csv"), model]) == 65
     assert "leave the cell empty" in capsys.readouterr().err
+
+
+def test_query_ids_that_become_a_feature_are_told() -> None:
+    frame = _frame()
+    X, sizes = frame.drop(columns="label"), np.unique(DATA.qid, return_counts=True)[1]
+    given: list[dict[str, Any]] = [{"group": sizes}, {"qid": DATA.qid}]
+    for how in given:
+        with pytest.warns(
+            UserWarning, match=rf"column qid of X is a feature, since {next(iter(how))}="
+        ):
+            made = rr.Dataset(X, DATA.y, **how)
+        assert "qid" in made.feature_names
+    with pytest.warns(UserWarning, match="column qid of X is a feature"):
+        rr.train(frame, y="label", qid=DATA.qid, **FEW)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        train = rr.Dataset(X, DATA.y, qid="qid")
+        assert "qid" not in train.feature_names
+        # Columns that the training set does not have are left out, and names may be wanted.
+        assert "qid" not in rr.Dataset(X, DATA.y, group=sizes, like=train).feature_names
+        rr.Dataset(X, DATA.y, group=sizes, feature_names=list(X.columns))
+        # In the drop-ins, it is a feature as in the other libraries.
+        drop_in = lgb.train({"objective": "lambdarank"}, lgb.Dataset(X, DATA.y, group=sizes), 2)
+        assert drop_in.feature_name() == list(X.columns)

@@ -9,7 +9,8 @@ import numpy as np
 
 from rustrank.compat.finite import with_infinite_clipped
 from rustrank.data.dataset import Dataset
-from rustrank.errors import DataError, ParamError, shown, wrong_kind
+from rustrank.data.dataset_building import QUERY_COLUMN
+from rustrank.errors import DataError, ParamError, dropped_warnings, shown, wrong_kind
 from rustrank.estimators.fitting import weight_of_queries
 from rustrank.inputs.categories import with_own_order
 from rustrank.inputs.queries import as_queries, query_codes
@@ -161,15 +162,17 @@ class LazyRows:
         self.codes()
 
         def made(X: Any) -> Dataset:
-            return Dataset(
-                X,
-                self.labels,
-                **self.queries,
-                base_score=self.base_score,
-                feature_names=self.feature_names,
-                infinite="error",
-                **more,
-            )
+            # A column qid is a feature of the other libraries, too, which say nothing.
+            with dropped_warnings(QUERY_COLUMN):
+                return Dataset(
+                    X,
+                    self.labels,
+                    **self.queries,
+                    base_score=self.base_score,
+                    feature_names=self.feature_names,
+                    infinite="error",
+                    **more,
+                )
 
         if not self.is_lightgbm:
             return made(self.X)

@@ -199,6 +199,8 @@ class Dataset:
             table.num_rows, y, qid, group, query_weight, row_weight, base_score, position, extra
         )
         core = building.binned_dataset(table, rows, bins, reading)
+        if like is None and given is None:
+            building.warn_of_query_column(names, "group" if qid is None else "qid")
         self._finish(core, names, rows.query_ids, like, base)
 
     def _finish(

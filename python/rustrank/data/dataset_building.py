@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
+from rustrank.errors import DataError, ParamError, warn_caller, wrong_kind, wrong_value
 from rustrank.inputs.categories import Categories, numbered_for, numbers_of
+from rustrank.inputs.docs import QID
 from rustrank.inputs.feature_names import check_joined_names, numbered_in
 from rustrank.inputs.queries import as_queries, as_query_weight, query_ids_in_errors
 from rustrank.inputs.scalars import flag, real, text, threads, whole
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank.model.booster import Booster
+
+
+#: The code of the warning of query ids that are a feature.
+QUERY_COLUMN = "features.qid"
 
 
 class ReadOptions:
@@ -343,6 +348,16 @@ def columns_like(table: Table, like: Any, names: list[str] | None, what: str = "
         num_raw = like.num_features // (2 if like.query_ranks else 1)
         theirs = numbered_in(table.names, num_raw)
     return table if theirs is None else columns_of(table, (len(theirs), theirs), what, "`like`")
+
+
+def warn_of_query_column(names: list[str] | None, given: str) -> None:
+    """Warn of a feature that is called as query ids are, which the caller gave otherwise."""
+    if QID in (names or ()):
+        warn_caller(
+            f"the column {QID} of X is a feature, since {given}= says what the queries are: leave it out of X, or pass "
+            f"{QID}={QID!r} to take the queries from it",
+            QUERY_COLUMN,
+        )
 
 
 def binned_dataset(
