@@ -171,3 +171,16 @@ def test_groups_may_repeat_the_column_of_queries() -> None:
     assert by_both == by_column
     with pytest.raises(rr.DataError, match="queries come twice"):
         list(rr.QueryFolds(3).split(frame, Y, groups=QID // 2))
+
+
+def test_values_of_folds_are_of_one_ranker_or_of_all() -> None:
+    found = rr.cross_validate(
+        {"few": FEW, "many": MANY}, X, Y, qid=QID, folds=3, metrics=["err", "mrr"]
+    )
+    for metric in (None, "mrr"):
+        every = found.by_fold(metric=metric)
+        assert list(every) == ["few", "many"]
+        for name, means in every.items():
+            assert means.shape == (1, 3)
+            assert (means == found.by_fold(name, metric)).all()
+    assert (found.by_fold()["few"] != found.by_fold(metric="mrr")["few"]).any()

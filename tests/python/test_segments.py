@@ -183,6 +183,9 @@ def test_a_booster_evaluates_segments() -> None:
     assert list(found.segments) == ["de", "en", "fr"]
     with pytest.raises(rr.DataError, match="segments has the wrong length"):
         booster.evaluate(data, segments=["en"])
+    for judge in (booster.evaluate, lambda of, **more: rr.evaluate(booster, of, **more)):
+        with pytest.raises(TypeError, match=r"a Dataset has no columns; .*frame\['lang'\]"):
+            judge(data, segments="lang")
 
 
 def test_a_column_of_segments_may_be_a_feature(tmp_path: Path, capsys: Any) -> None:

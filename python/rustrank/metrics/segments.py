@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import DataError, shown
+from rustrank.errors import DataError, shown, wrong_kind
 from rustrank.inputs.queries import Queries, as_ids, by_index, group_ids, query_codes
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ def as_segments(
     """
     if segments is None:
         return None
+    if isinstance(segments, str):
+        hint = f"for a column pass its values, segments=frame[{segments!r}]"
+        expected = f"a value for each row or query, or a mapping from query ids: a Dataset has no columns; {hint}"
+        raise wrong_kind("segments", segments, expected)
     codes = query_codes(queries)
     if not isinstance(segments, Mapping) and np.shape(segments) != np.shape(codes):
         # One with a value for each row goes by its order, as columns of labels do.

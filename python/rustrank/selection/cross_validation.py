@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -80,8 +80,36 @@ class CrossValidation(ResultMapping[Evaluation]):
         other = next(name for name in names if name != first) if b is None else b
         return Comparison.of(self[first], self[other], (first, other), self._drawing)
 
-    def by_fold(self, name: str, metric: str | None = None) -> NDArray[np.float64]:
-        """Return the mean of a metric, the first by default, over each fold of each repeat."""
+    @overload
+    def by_fold(self, name: str, metric: str | None = None) -> NDArray[np.float64]: ...
+
+    @overload
+    def by_fold(
+        self, name: None = None, metric: str | None = None
+    ) -> dict[str, NDArray[np.float64]]: ...
+
+    def by_fold(
+        self, name: str | None = None, metric: str | None = None
+    ) -> NDArray[np.float64] | dict[str, NDArray[np.float64]]:
+        """Return the mean of a metric over each fold of each repeat.
+
+        Parameters
+        ----------
+        name : str, optional
+            The ranker; by default all of them.
+        metric : str, optional
+            The metric; by default the first.
+
+        Returns
+        -------
+        array of shape (repeats, folds), or dict
+            The means of the ranker; of all, a dictionary of such arrays by ranker.
+        """
+        if name is None:
+            return {one: self._by_fold(one, metric) for one in self}
+        return self._by_fold(name, metric)
+
+    def _by_fold(self, name: str, metric: str | None) -> NDArray[np.float64]:
         chosen = next(iter(self[name])) if metric is None else metric
         means = np.full((len(self.folds), int(self.folds.max()) + 1), np.nan)
         for at, (folds, evaluation) in enumerate(zip(self.folds, self.repeats[name], strict=True)):
@@ -102,7 +130,7 @@ class CrossValidation(ResultMapping[Evaluation]):
         for name, evaluation in self.items():
             compared = self.compare(first, name) if name != first else {}
             for metric, value in evaluation.items():
-                spread = float(np.nanstd(self.by_fold(name, metric)))
+                spread = float(np.nanstd(self._by_fold(name, metric)))
                 row = [name, metric, number(value), interval(value.interval), number(spread)]
                 rows.append([*row, *difference_cells(compared.get(metric))][: len(head)])
         return [(head, rows)]
