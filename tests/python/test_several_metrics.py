@@ -403,3 +403,94 @@ def test_a_metric_that_is_a_column_says_how_its_values_are_labels() -> None:
     assert found["err@5"] > 0
     with pytest.raises(rr.ParamError, match=r"unknown metric `profit`: expected one of [^;]*$"):
         rr.evaluate("a", frame, y="label", qid="query", metrics="profit@5")
+
+
+def _priced() -> tuple[Any, Any]:
+    """Return a frame with labels, queries and prices, and the data set of it."""
+    pandas = pytest.importorskip("pandas")
+    data = rr.datasets.make_polynomial(num_queries=30, seed=3)
+    frame = pandas.DataFrame(data.X[:, :6], columns=list("abcdef"))
+    frame["relevance"], frame["query"] = data.y, data.qid
+    frame["money"] = np.floor(np.abs(data.X[:, 1]) * 40)
+    made = rr.Dataset(frame, "relevance", qid="query", extra_labels={"revenue": "money"})
+    return frame, made
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [("money", "money"), (["money"], "money"), ({"revenue": "money"}, "revenue")]
+)
+def test_columns_of_batches_and_files_are_further_labels(
+    given: Any, name: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyarrow")
+    frame, expected = _priced()
+    frame.to_parquet(tmp_path / "docs.parquet", index=False)
+    columns: dict[str, Any] = {"label": "relevance", "qid": "query", "extra_labels": given}
+    X = frame.drop(columns=["relevance", "query"])
+    parts = [
+        (X[rows], frame["relevance"][rows], frame["query"][rows])
+        for rows in (slice(0, 100), slice(100, None))
+    ]
+    for made in (
+        rr.Dataset.from_parquet(tmp_path / "docs.parquet", batch_rows=70, **columns),
+        rr.Dataset.from_parquet(tmp_path / "docs.parquet", features=list("abcdef"), **columns),
+        rr.Dataset.from_batches(parts, extra_labels=given),
+        rr.Dataset.from_batches(parts, extra_labels=given, like=expected),
+    ):
+        assert made.feature_names == list("abcdef")
+        assert list(made.extra_labels) == [name]
+        assert np.array_equal(made.extra_labels[name], frame["money"])
+    weighted = {"ndcg@10": 1, f"{name}@10": 0.2}
+    assert rr.train(made, num_trees=2, metric=weighted).num_trees == 2
+
+
+def test_further_labels_of_batches_are_columns(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    frame, _ = _priced()
+    frame.to_parquet(tmp_path / "docs.parquet", index=False)
+    roles: dict[str, Any] = {"label": "relevance", "qid": "query"}
+
+    def read(**more: Any) -> rr.Dataset:
+        return rr.Dataset.from_parquet(tmp_path / "docs.parquet", **roles, **more)
+
+    cases: list[tuple[dict[str, Any], str]] = [
+        (
+            {"extra_labels": {"money": frame["money"]}},
+            r"extra_labels\['money'\]: got .* name of a col",
+        ),
+        ({"extra_labels": "price"}, "column 'price' is not there"),
+        ({"extra_labels": "query"}, r"column 'query' is both qid and extra label"),
+        (
+            {"extra_labels": "money", "features": ["a", "money"]},
+            "is the extra label, and cannot be",
+        ),
+    ]
+    for more, message in cases:
+        with pytest.raises((rr.RustrankError, TypeError), match=message):
+            read(**more)
+    table = (frame[["a"]], frame["relevance"], frame["query"])
+    with pytest.raises(rr.DataError, match=r"extra_labels\['price'\]: X has no column 'price'"):
+        rr.Dataset.from_batches([table], extra_labels="price")
+
+
+def test_validation_frames_have_the_labels_of_the_training_set() -> None:
+    frame, _ = _priced()
+    frame = frame.rename(columns={"money": "revenue"})
+    names: dict[str, Any] = {"y": "relevance", "qid": "query"}
+    how: dict[str, Any] = {"num_trees": 3, "metric": {"ndcg@10": 1, "revenue@10": 0.2}}
+    train = rr.Dataset(frame, "relevance", qid="query", extra_labels="revenue")
+    made = rr.Dataset(frame, "relevance", qid="query", extra_labels="revenue", like=train)
+    expected = rr.train(train, valid=made, **how)
+    assert str(rr.train(train, valid=frame, **names, **how).history) == str(expected.history)
+    # A feature of the training set is no label: the error names the set.
+    own = {"revenue": frame["revenue"].to_numpy()}
+    with_feature = rr.Dataset(frame, "relevance", qid="query", extra_labels=own)
+    bare = frame.drop(columns="revenue")
+    for data, valid, name in [
+        (with_feature, frame, "valid"),
+        (train, bare, "valid"),
+        (train, {"a": frame, "b": bare}, r"valid\['b'\]"),
+        (train, [made, bare], r"valid\[1\]"),
+    ]:
+        with pytest.raises(rr.DataError, match=rf"^{name}: the dataset has no labels called reven"):
+            rr.train(data, valid=valid, **names, **how)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from rustrank.data.dataset_building import extra_labels_of, named_labels
 from rustrank.errors import DataError, ParamError, shown, wrong_kind
 from rustrank.inputs.feature_names import is_index
 from rustrank.inputs.queries import as_ids
@@ -33,7 +34,10 @@ _OPTIONAL = ("row_weight", "base_score")
 class Batches:
     """A source of batches; checks that all batches and both passes have the same structure."""
 
-    def __init__(self, source: Callable[[], Iterable[Batch]] | Iterable[Batch]) -> None:
+    def __init__(
+        self, source: Callable[[], Iterable[Batch]] | Iterable[Batch], extra_labels: Any = None
+    ) -> None:
+        self._labels = _label_columns(extra_labels)
         if isinstance(source, Iterator):
             raise TypeError(
                 "batches can be read only once: pass a function that returns a new iterator, "
@@ -49,14 +53,18 @@ class Batches:
         self.num_rows = 0
 
     def read(self) -> Iterator[tuple[Mapping[str, Any], Table]]:
-        """Yield each batch as a mapping, with its table in the column order of the first batch."""
+        """Yield each batch as a mapping, with its table in the column order of the first batch.
+
+        Columns that are further labels are none of the table: they are in the mapping, as ``extra_labels``.
+        """
         made = self._make()
         if not hasattr(made, "__iter__"):
             raise TypeError(f"batches: the function returned {shown(made)}, expected an iterator")
         num_rows, number = 0, -1
         for number, batch in enumerate(made):
             given = _by_name(batch, number)
-            table = as_table(given["X"])
+            X, extra = named_labels(given["X"], self._labels)
+            given, table = {**given, "extra_labels": extra}, as_table(X)
             self._first = self._first or table
             table = _like(self._first, table, number)
             num_rows += table.num_rows
@@ -75,6 +83,16 @@ class Batches:
         """Yield the table of each batch."""
         for _, table in self.read():
             yield table
+
+
+def _label_columns(given: Any) -> dict[str, str]:
+    """Return the columns of further labels by name, all of which are columns of the batches."""
+    labels = extra_labels_of(given)
+    for name, one in labels.items():
+        if not isinstance(one, str):
+            expected = "the name of a column, which X of each batch has"
+            raise wrong_kind(f"extra_labels[{name!r}]", one, expected, "extra_labels")
+    return labels
 
 
 def _by_name(batch: Any, number: int) -> Mapping[str, Any]:
@@ -102,7 +120,7 @@ def _like(first: Table, table: Table, number: int) -> Table:
 
 
 class Columns:
-    """Labels, query ids, weights and base scores of all batches."""
+    """Labels, query ids, weights, base scores and further labels of all batches."""
 
     _READERS: ClassVar[dict[str, Callable[[Any], NDArray[Any]]]] = {
         "y": as_labels,
@@ -114,12 +132,15 @@ class Columns:
     def __init__(self) -> None:
         self.num_batches = 0
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in self._READERS}
+        self._labels: dict[str, list[NDArray[Any]]] = {}
 
     def add(self, given: Mapping[str, Any], num_rows: int) -> None:
         """Add those of a batch."""
         for name, read in self._READERS.items():
             if given.get(name) is not None:
                 self._parts[name].append(read(given[name]))
+        for name, values in given["extra_labels"].items():
+            self._labels.setdefault(name, []).append(as_labels(values, name))
         for name in ("y", "qid"):
             what = f"{name} of batch {self.num_batches}"
             check_length(what, len(self._parts[name][-1]), num_rows, "rows")
@@ -136,9 +157,16 @@ class Columns:
         check_length(name, len(joined), sum(map(len, self._parts["y"])), "rows of all batches")
         return joined
 
+    def extra_labels(self) -> dict[str, NDArray[Any]]:
+        """Return the further labels of all batches by name."""
+        return {name: np.concatenate(parts) for name, parts in self._labels.items()}
+
 
 class ParquetFiles:
-    """Parquet files, read as batches; ``roles`` maps label, qid and so on to their columns."""
+    """Parquet files, read as batches; ``roles`` maps label, qid and so on to their columns.
+
+    The columns of further labels are part of ``X``.
+    """
 
     def __init__(
         self,
@@ -147,12 +175,15 @@ class ParquetFiles:
         features: Any,
         batch_rows: Any,
         ignore: Any = None,
+        extra_labels: Any = None,
     ) -> None:
         self.paths = paths_of(path)
         self._batch_rows = whole("batch_rows", batch_rows, 1, 2**31 - 1)
         self._roles = {role: name for role, name in roles.items() if name is not None}
         uses: dict[str, str] = {}
-        for role, name in self._roles.items():
+        self._labels = list(_label_columns(extra_labels).values())
+        named = [*self._roles.items(), *(("extra label", name) for name in self._labels)]
+        for role, name in named:
             if not isinstance(name, str):
                 raise wrong_kind(role, name, "the name of a column")
             if name in uses:
@@ -183,13 +214,14 @@ class ParquetFiles:
 
     def __call__(self) -> Iterator[Batch]:
         """Read all files in one pass."""
-        wanted = [*self.features, *self._roles.values()]
+        in_X = [*self.features, *self._labels]
+        wanted = [*in_X, *self._roles.values()]
         for one in self.paths:
             with opened(one) as file:
                 require_columns(wanted, file.schema_arrow.names, one)
                 for rows in file.iter_batches(self._batch_rows, columns=wanted):
                     batch = {role: rows.column(name) for role, name in self._roles.items()}
-                    yield {"X": rows.select(self.features), "y": batch.pop("label"), **batch}
+                    yield {"X": rows.select(in_X), "y": batch.pop("label"), **batch}
 
 
 def paths_of(path: Any) -> list[str]:

@@ -29,7 +29,7 @@ def errors_in_order_of_rows(
     """Let errors of training name the caller's query ids, and of several bad labels the first one.
 
     Training has its own order of documents, in which another label may be the first, and does not say
-    of which set a label is.
+    of which set a label is, nor which validation set lacks further labels.
     """
     try:
         with query_ids_in_errors(docs.query_ids):
@@ -46,6 +46,13 @@ def errors_in_order_of_rows(
                     of_valid.args = (f"{name}: {of_valid}",)
                     vars(of_valid)["_dataset"] = one
                     raise
+        if error.code == "extra_labels":
+            lacking = [
+                name
+                for name, one in _valid_sets(options.get("valid"))
+                if not docs.extra_labels.keys() <= one.extra_labels.keys()
+            ]
+            error.args = (f"{lacking[0]}: {error}" if lacking else str(error),)
         raise
 
 

@@ -297,6 +297,7 @@ class Dataset:
         batches: Callable[[], Iterable[Batch]] | Iterable[Batch],
         *,
         query_weight: Any = None,
+        extra_labels: Mapping[str, str] | Sequence[str] | str | None = None,
         base: Booster | None = None,
         feature_names: Sequence[str] | None = None,
         like: Dataset | Booster | None = None,
@@ -318,11 +319,13 @@ class Dataset:
             ``(X, y, qid)``. A query may continue in a later batch. Named columns are matched by name to
             those of the first batch. Ranks within queries are not available, nor is a ``base`` whose scores
             depend on the other documents of the query.
+        extra_labels : str, sequence of str or mapping of str, optional
+            Columns of ``X`` that are further labels, as for `Dataset`.
         query_weight, base, feature_names, like, max_bins, sample_rows, missing, infinite, num_threads,
         categorical
             As for `Dataset`. Where categories are texts, the batches are read three times.
         """
-        source = Batches(batches)
+        source = Batches(batches, extra_labels)
         reading = building.ReadOptions(missing, infinite, num_threads)
         given = as_names(feature_names)
         # Names of features are known once a batch was read.
@@ -364,6 +367,7 @@ class Dataset:
             query_weight,
             columns.joined("row_weight"),
             columns.joined("base_score") if base is None else np.concatenate(scores),
+            extra_labels=columns.extra_labels(),
         )
         with query_ids_in_errors(rows.query_ids):
             core = builder.finish(rows)
@@ -380,6 +384,7 @@ class Dataset:
         ignore: Sequence[str] | None = None,
         row_weight: str | None = None,
         base_score: str | None = None,
+        extra_labels: Mapping[str, str] | Sequence[str] | str | None = None,
         batch_rows: int = 65_536,
         **options: Any,
     ) -> Dataset:
@@ -397,14 +402,16 @@ class Dataset:
             Columns that are no features, in place of ``features``.
         row_weight, base_score : str, optional
             The columns of row weights and base scores.
+        extra_labels : str, sequence of str or mapping of str, optional
+            The columns of further labels, as for `Dataset`; a mapping has them by name.
         batch_rows : int, default 65536
             The number of rows to read at a time.
         **options
             As for `from_batches`.
         """
         roles = {"label": label, "qid": qid, "row_weight": row_weight, "base_score": base_score}
-        files = ParquetFiles(path, roles, features, batch_rows, ignore)
-        return cls.from_batches(files, **options)
+        files = ParquetFiles(path, roles, features, batch_rows, ignore, extra_labels)
+        return cls.from_batches(files, extra_labels=extra_labels, **options)
 
     @property
     def num_docs(self) -> int:
@@ -626,10 +633,19 @@ def dataset_of(
     docs = read_docs(given, name, arguments, is_further=like is not None)
     docs.require_queries(name)
     # Before the columns of the training set are taken, which further labels are none of.
-    table, extra = building.named_labels(docs.table, options.pop("extra_labels", None))
+    further = options.pop("extra_labels", None)
+    if further is None and like is not None:
+        further = _labels_as_in(like, docs.table.labels or [])
+    table, extra = building.named_labels(docs.table, further)
     options |= {"extra_labels": extra} if extra else {}
     if like is not None:
         names = building.raw_names(like)
         count = table.num_features if names is None else len(names)
         table = columns_of(table, (count, names), name, "the training set")
     return Dataset(table, docs.y, qid=docs.qid, group=docs.group, like=like, **options)
+
+
+def _labels_as_in(like: Dataset, columns: Sequence[Any]) -> list[str]:
+    """Return the columns that are called as further labels of a training set are, and that it has no features of."""
+    features = building.raw_names(like) or []
+    return [name for name in like.extra_labels if name in columns and name not in features]
