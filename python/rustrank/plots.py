@@ -229,12 +229,14 @@ def plot_tree(
     matplotlib axes
     """
     booster = drawn_booster(ranker)
-    if not booster.num_trees:
-        raise ParamError(f"ranker has no trees: got {booster!r}", code="tree")
-    at = whole("tree_index", tree_index, 0, booster.num_trees - 1)
+    trees = booster._core.num_trees
+    if not trees:
+        hint = "; draw the trees of the models inside" if booster.num_trees else ""
+        raise ParamError(f"ranker has no trees of its own: got {booster!r}{hint}", code="tree")
+    at = whole("tree_index", tree_index, 0, trees - 1)
     most = None if max_depth is None else whole("max_depth", max_depth, 1)
     tree = booster._nested(at)
-    return draw_tree(tree, booster.feature_names, at, booster.num_trees, max_depth=most, ax=ax)
+    return draw_tree(tree, booster.feature_names, at, trees, max_depth=most, ax=ax)
 
 
 def plot_cuts(
@@ -454,7 +456,7 @@ def _draw_swarm(axes: Any, values: Floats, cells: Floats, place: int, ramp: Any)
     ranks = np.sort(cells[known])
     if known.any():
         sides = [np.searchsorted(ranks, cells[known], side) for side in ("left", "right")]
-        colors = ramp((sides[0] + sides[1]) / 2 / len(ranks))
+        colors = ramp(_stretched((sides[0] + sides[1]) / 2))
         axes.scatter(values[known], heights[known], c=colors, s=7, linewidth=0, rasterized=True)
     axes.scatter(
         values[~known],
@@ -465,6 +467,14 @@ def _draw_swarm(axes: Any, values: Floats, cells: Floats, place: int, ramp: Any)
         linewidth=0.6,
         rasterized=True,
     )
+
+
+def _stretched(ranks: Floats) -> Floats:
+    """Return ranks from 0 for the lowest to 1 for the highest; 1/2 if there is one alone."""
+    low, high = ranks.min(), ranks.max()
+    if low == high:
+        return np.full(len(ranks), 0.5)
+    return np.asarray((ranks - low) / (high - low))
 
 
 def _draw_color_bar(axes: Any, ramp: Any) -> None:

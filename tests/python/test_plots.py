@@ -253,6 +253,27 @@ def test_many_queries_share_lines() -> None:
     drawn(rr.compare(a, b, y, group=group)["ndcg@10"].plot())
 
 
+@pytest.mark.parametrize("queries", [1, 2, 7, 5000])
+def test_bars_of_queries_fill_the_axis(queries: int) -> None:
+    """The first bar and the last are as wide as the others, and a single one is drawn."""
+    y = np.tile([0, 1], queries)
+    better, worse = np.tile([0.0, 1.0], queries), np.tile([1.0, 0.0], queries)
+    lost = queries // 3
+    a = np.r_[better[: 2 * lost], worse[2 * lost :]]
+    axes = rr.compare(a, -a, y, group=np.full(queries, 2))["ndcg@10"].plot()
+    drawn(axes)
+    assert axes.get_xlim() == (0.5, queries + 0.5)
+    ends = []
+    for patch in axes.patches[:2]:
+        corners = patch.get_path().vertices
+        x = corners[corners[:, 1] != 0, 0]
+        ends += [x.min(), x.max()] if len(x) else []
+    won = queries - lost
+    expected = [0.5, won + 0.5, *([won + 0.5, queries + 0.5] if lost else [])]
+    # Of many queries, neighbours share a bar.
+    assert ends == pytest.approx(expected, abs=0 if queries < 2000 else 3)
+
+
 def test_scores_by_label_have_a_row_a_label() -> None:
     scores = DATA.y + np.random.default_rng(0).normal(size=len(DATA.y))
     axes = plots.plot_scores(scores, DATA.y)
@@ -282,6 +303,23 @@ def test_shap_values_are_drawn_of_every_doc(booster: rr.Booster) -> None:
     top = axes.get_yticklabels()[-1].get_text().replace(r"\$", "$")
     weights = np.abs(booster.explain(X)[:, :-1]).mean(axis=0)
     assert top == NAMES[int(weights.argmax())]
+
+
+def test_colours_of_shap_values_reach_from_the_lowest_to_the_highest_value() -> None:
+    """Also where most docs share the lowest value."""
+    from matplotlib.colors import to_rgba
+
+    X = np.zeros((100, 2))
+    X[95:, 0], X[:, 1] = np.arange(5), np.arange(100) % 2
+    y = (X[:, 0] > 1).astype(int)
+    data = rr.Dataset(X, y, group=[100], feature_names=["rare", "other"])
+    axes = plots.plot_shap(rr.train(data, num_trees=3, min_leaf_docs=1), X)
+    drawn(axes)
+    (colors,) = (one.get_facecolor() for one in axes.collections if len(one.get_offsets()))
+    assert len(colors) == len(X)
+    assert colors[0] == pytest.approx(to_rgba(style.FIRST), abs=0.01)
+    assert colors[-1] == pytest.approx(to_rgba(style.SECOND), abs=0.01)
+    assert plots._stretched(np.array([2.5, 2.5, 2.5])).tolist() == [0.5] * 3
 
 
 def test_the_bias_of_places_is_drawn_as_a_share(

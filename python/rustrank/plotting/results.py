@@ -137,10 +137,12 @@ def plot_comparison(compared: MetricComparison, ax: Any = None) -> Any:
     axes = style.new_axes() if ax is None else ax
     first, second = map(style.plain, compared.names)
     differences = np.sort(compared.per_query[~np.isnan(compared.per_query)])[::-1]
-    places = np.arange(1, len(differences) + 1)
-    if len(differences) > _BARS:
-        kept = np.unique(np.linspace(0, len(differences) - 1, _BARS).round().astype(int))
+    queries, places = len(differences), np.arange(1, len(differences) + 1)
+    if queries > _BARS:
+        kept = np.unique(np.linspace(0, queries - 1, _BARS).round().astype(int))
         places, differences = places[kept], differences[kept]
+    # A bar ends half way to the next one; the first starts, and the last ends, half a query beyond its place.
+    edges = np.concatenate([[0.5], (places[1:] + places[:-1]) / 2, [queries + 0.5]])
     sides = (
         (differences > 0, style.BETTER, f"{second} is better: {compared.wins:,}"),
         (differences < 0, style.WORSE, f"{first} is better: {compared.losses:,}"),
@@ -148,7 +150,8 @@ def plot_comparison(compared: MetricComparison, ax: Any = None) -> Any:
     )
     for chosen, color, label in sides:
         there = np.where(chosen, differences, 0.0)
-        axes.fill_between(places, there, step="mid", color=color, linewidth=0, label=label)
+        if queries:
+            axes.stairs(there, edges, fill=True, color=color, linewidth=0, label=label)
     low, high = compared.interval
     label = (
         f"mean {number(compared.difference, '+')}, {percent(compared.level)} interval "
@@ -157,7 +160,7 @@ def plot_comparison(compared: MetricComparison, ax: Any = None) -> Any:
     axes.axhspan(low, high, color=style.FIRST, alpha=style.FAINT, linewidth=0)
     axes.axhline(compared.difference, color=style.FIRST, linewidth=1.4, linestyle="--", label=label)
     axes.axhline(0, color=style.NEUTRAL, linewidth=0.8)
-    axes.set_xlim(0.5, max(places[-1:], default=1) + 0.5)
+    axes.set_xlim(0.5, max(queries, 1) + 0.5)
     axes.set_title(p_text(compared.p_randomisation), fontsize="small", loc="right")
     y_label = f"{compared.metric} of {second} minus {first}"
     return style.finish(axes, "queries, the largest gain first", y_label, legend=1)
