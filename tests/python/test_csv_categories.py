@@ -146,6 +146,12 @@ def test_a_model_of_numbers_reads_numbers(run: Callable[..., str]) -> None:
     said = run("report", "numbers.csv", "n.rrk", "t.rrk", code=65)
     assert "column 'site' holds texts in one model and numbers in another" in said
     assert "(numbers.csv)" in said
+    assert "give one model as a file of its scores (rustrank score MODEL DATA --out FILE)" in said
+    run("score", "t.rrk", "numbers.csv", "--out", "t.txt")
+    run("report", "numbers.csv", "n.rrk", "t.txt", "--resamples", "100")
+    said = run("combine", "numbers.csv", "n.rrk", "t.rrk", "--save", "both.rrk", code=65)
+    assert "train all with texts there, or all with numbers" in said
+    assert "order" not in said
     said = run("evaluate", "mixed.csv", "t.rrk", "n.rrk", code=65)
     line = 2 + table.index[pd.read_csv("mixed.csv", dtype=str)["site"].isin(LETTERS)][0]
     assert "column 'site': got " in said

@@ -81,7 +81,10 @@ def as_models_take(table: Any, texts: Collection[str], models: Collection[Booste
     for at, name in enumerate(table.column_names):
         found = {kind[name] for kind in kinds if name in kind}
         if name in texts and len(found) > 1 and "text" in found:
-            message = f"column {shown(name)} holds texts in one model and numbers in another: expected one of them"
+            message = (
+                f"column {shown(name)} holds texts in one model and numbers in another, and one table is read "
+                "for all of them: give one model as a file of its scores (rustrank score MODEL DATA --out FILE)"
+            )
             raise DataError(message, code="category", feature=name)
         column = given = table.column(name)
         if name in texts and found and "text" not in found:

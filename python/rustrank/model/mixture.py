@@ -50,6 +50,11 @@ _HINT = (
     "one model knows features by their position: train all with the columns in one order "
     "(frame[booster.feature_names]), or mix their scores, which predict matches by name"
 )
+#: What to do with models of which one has texts where another has numbers.
+_TEXTS = (
+    "one model reads a column in one way: train all with texts there, or all with numbers (on files or frames of "
+    "one kind)"
+)
 
 
 def check_same_columns(
@@ -64,7 +69,7 @@ def check_same_columns(
         for name, one in zip(names, boosters, strict=True)
     ]
     for own, theirs in combinations(of_texts, 2):
-        check_joined_texts(own, theirs, hint)
+        check_joined_texts(own, theirs, _TEXTS)
 
 
 def share_columns(boosters: Sequence[Booster]) -> bool:
