@@ -336,6 +336,35 @@ fn pushed_trees_join_one_forest_and_truncation_takes_them_away() {
 }
 
 #[test]
+fn rounds_of_summed_models_are_mixed_and_those_after_them_are_not() {
+    let (first, second) = (native(7, 4, &[3, 5, 2]), native(8, 4, &[4, 4]));
+    assert_eq!(first.num_mixed_rounds(), 0);
+    let inside = |model: &Model| Part::Model(Box::new(model.clone()));
+    let forest = |model: &Model| model.components()[0].part.clone();
+    for (weight, parts, mixed) in [
+        (0.5, vec![forest(&first)], 0),
+        (0.5, vec![forest(&first), forest(&second)], 5),
+        (1.0, vec![forest(&first), forest(&second)], 5),
+        (0.5, vec![inside(&first), forest(&second)], 2),
+        (0.5, vec![forest(&first), inside(&second)], 3),
+        (0.5, vec![inside(&first), inside(&second)], 0),
+    ] {
+        let mut sum = Model::new(4);
+        for part in parts {
+            sum.add(Component { weight, ..Component::new(part) }).unwrap();
+        }
+        assert_eq!(sum.num_mixed_rounds(), mixed);
+        if weight < 1.0 {
+            for tree in second.trees() {
+                sum.push(tree.clone()).unwrap();
+            }
+            assert_eq!(sum.num_mixed_rounds(), mixed);
+            assert_eq!(sum.num_rounds(), sum.num_trees());
+        }
+    }
+}
+
+#[test]
 fn slices_hold_each_part_once() {
     let model = rich(5);
     let (head, tail) = (model.slice(0..4), model.slice(4..usize::MAX));

@@ -65,6 +65,15 @@ impl Component {
         self.weight == 1.0 && self.normalisation == Normalisation::AsIs
     }
 
+    /// Whether it is what training adds to a model that ends with another component.
+    fn goes_on_from(&self, before: &Self) -> bool {
+        let is_ours = |one: &Self| {
+            one.is_plain() && matches!(&one.part, Part::Forest(forest) if forest.is_native())
+        };
+        // Our trees after our trees are one component, unless they come from two models.
+        is_ours(self) && !is_ours(before)
+    }
+
     /// An error unless it can be part of a model.
     fn check(&self, model: &Model) -> Result<()> {
         self.normalisation.check()?;
@@ -390,6 +399,16 @@ impl Model {
     /// The number of rounds that made the model: of classes, the trees of one.
     pub fn num_rounds(&self) -> usize {
         self.components.iter().map(|component| component.part.num_rounds()).sum()
+    }
+
+    /// The first [rounds](Self::num_rounds) that a truncation cannot divide, since they are those of several
+    /// models that are summed: 0 if all rounds follow each other as training made them.
+    ///
+    /// Training puts its rounds after those of any base, as the last component.
+    pub fn num_mixed_rounds(&self) -> usize {
+        let last = self.components.windows(2).rposition(|pair| !pair[1].goes_on_from(&pair[0]));
+        let mixed = last.map_or(0, |at| at + 2);
+        self.components[..mixed].iter().map(|component| component.part.num_rounds()).sum()
     }
 
     /// Drops all but the first `count` [rounds](Self::num_rounds); parts without rounds stay.

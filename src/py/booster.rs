@@ -115,6 +115,11 @@ impl PyBooster {
         self.inner.num_rounds()
     }
 
+    #[getter]
+    fn num_mixed_rounds(&self) -> usize {
+        self.inner.num_mixed_rounds()
+    }
+
     /// The label of each class.
     #[getter]
     fn classes(&self) -> Option<NewArray<f64>> {

@@ -28,12 +28,16 @@ class DescribedModel:
 
     @property
     def num_trees(self) -> int:
-        """The number of trees."""
-        return self._core.num_trees
+        """The number of all trees, those of models inside (of a mixture, a stack, a calibrated model) too."""
+        return self._core.num_trees_inside
 
     @property
     def num_rounds(self) -> int:
-        """The number of boosting rounds: trees, or trees of each class."""
+        """The number of boosting rounds: trees, or trees of each class.
+
+        It is what `truncate` counts. Rounds of models inside do not count, so a mixture
+        of models (`rustrank.mix`, `Combiner.booster`) may have fewer rounds than its models.
+        """
         return self._core.num_rounds
 
     @property
@@ -109,17 +113,17 @@ class DescribedModel:
 
     def _kind(self) -> str:
         """Return in a few words what the model consists of."""
-        is_net = not self.num_trees and self._core.attributes().get("trainer") == "net"
-        inside = self._core.num_trees_inside
-        what = "a net" if is_net else count(inside, "tree")
-        if inside > self.num_trees:
-            what += " of models inside" if not self.num_trees else ", some of models inside"
+        own = self._core.num_trees
+        is_net = not own and self._core.attributes().get("trainer") == "net"
+        what = "a net" if is_net else count(self.num_trees, "tree")
+        if self.num_trees > own:
+            what += " of models inside" if not own else ", some of models inside"
         return what
 
     def _objective(self) -> str | None:
         """Return the objective that trained the model; trees on the papers' LambdaRank are LambdaMART."""
         objective = self.params.get("objective")
-        return "lambdamart" if self.num_trees and objective == "lambdarank" else objective
+        return "lambdamart" if self._core.num_trees and objective == "lambdarank" else objective
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return facts about the model by name; the text is empty where one does not apply."""
@@ -127,7 +131,7 @@ class DescribedModel:
         reductions, _, _ = self._core.splits()
         order = np.argsort(-reductions, kind="stable")[: np.count_nonzero(reductions)].tolist()
         shares = reductions / (reductions.sum() or 1.0)
-        shown = ("learning_rate", "num_leaves", "tree_shape") if self.num_trees else ()
+        shown = ("learning_rate", "num_leaves", "tree_shape") if self._core.num_trees else ()
         in_splits = f", {len(order):,} in splits" if order else ""
         return [
             ("model", self._kind()),
@@ -138,7 +142,7 @@ class DescribedModel:
         ]
 
     def dump(self) -> dict[str, Any]:
-        """Return all trees as nested dictionaries, which `json` can write.
+        """Return all trees, save those of models inside, as nested dictionaries, which `json` can write.
 
         ``docs`` of a node is the number of training documents in it that had a gradient in the round of the
         tree. Under a loss of pairs, as that of LambdaMART, a document whose query has no two different
@@ -159,7 +163,7 @@ class DescribedModel:
             "feature_names": self.feature_names,
             "intercept": self._core.intercept,
             "params": self.params,
-            "trees": [self._nested(number) for number in range(self.num_trees)],
+            "trees": [self._nested(number) for number in range(self._core.num_trees)],
         }
 
     def dump_text(self) -> str:
@@ -187,10 +191,11 @@ class DescribedModel:
         max_depth : int, optional
             How many levels of splits to draw; below them is the number of leaves. All by default.
         """
-        at = whole("number", number, 0, self.num_trees - 1)
+        trees = self._core.num_trees
+        at = whole("number", number, 0, trees - 1)
         most = None if max_depth is None else whole("max_depth", max_depth, 1)
         tree = self._nested(at)
-        title = tree_title(at, self.num_trees, tree, most)
+        title = tree_title(at, trees, tree, most)
         return tree_picture(tree, self.feature_names, title, most)
 
 

@@ -12,7 +12,7 @@ from rustrank import _rustrank
 from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.data.dataset_building import ReadOptions, raw_names
-from rustrank.errors import DataError, wrong_value
+from rustrank.errors import DataError, ParamError, shown, wrong_value
 from rustrank.formatting import count, html_facts, number
 from rustrank.inputs.categories import numbered_for
 from rustrank.inputs.docs import judged_docs
@@ -135,10 +135,32 @@ class Booster(RankingModel, DescribedModel):
     def truncate(self, num_trees: int) -> Booster:
         """Return a booster of the first trees (with McRank, of each class).
 
-        With ``dropout`` in training, later rounds have rescaled these trees.
+        With ``dropout`` in training, later rounds have rescaled these trees. The sum of several models
+        (`rustrank.mix`, `Combiner.booster`) has no first trees: truncate the models, and mix what that
+        returns. Where training went on from such a sum, the rounds of that training can be taken off.
+
+        Parameters
+        ----------
+        num_trees : int
+            How many, up to `num_rounds`.
         """
+        least = self._least_rounds()
+        if least is None or (least and isinstance(num_trees, int) and 0 <= num_trees < least):
+            trained = f", or take {least:,} or more: those of the sum" if least else ""
+            message = (
+                f"num_trees: got {shown(num_trees)} for {self!r}, which is made of other models, so that its trees "
+                "are not one sequence of rounds: truncate the models first, then mix, stack or calibrate "
+                f"them{trained}"
+            )
+            raise ParamError(message, code="num_trees")
         most = whole("num_trees", num_trees, 0, self.num_rounds)
         return Booster._of(self._core.truncated(most))
+
+    def _least_rounds(self) -> int | None:
+        """Return the fewest rounds that `truncate` can leave; None if the model's trees are no sequence of rounds."""
+        rounds, mixed = self.num_rounds, self._core.num_mixed_rounds
+        has_none = not rounds and self.num_trees > 0
+        return None if has_none or 0 < rounds == mixed else mixed
 
     @refuses_unknown(OF_PREDICT)
     def predict(

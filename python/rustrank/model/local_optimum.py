@@ -202,11 +202,13 @@ def _movable(
     """
     if not isinstance(booster, Booster):
         raise wrong_value("booster", booster, "a Booster")
-    if booster.num_trees:
-        truncated = (booster.truncate(count) for count in range(booster.num_trees + 1))
+    trees = booster._core.num_trees
+    if trees:
+        # Of a mixture, too: differences are what single trees add.
+        truncated = (Booster._of(booster._core.truncated(count)) for count in range(trees + 1))
         sums = np.array([one.predict(X, num_threads=num_threads) for one in truncated])
         terms = np.diff(sums, axis=0)
-        return np.ones(booster.num_trees), lambda weights: np.asarray(sums[0] + weights @ terms)
+        return np.ones(trees), lambda weights: np.asarray(sums[0] + weights @ terms)
 
     def score(weights: _Weights) -> NDArray[np.float64]:
         core = _rustrank.with_net_weights(booster._core, weights.astype(np.float32))

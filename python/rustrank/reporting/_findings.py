@@ -184,12 +184,14 @@ def shap_means(side: SideBySide, booster: Booster) -> Floats | None:
 
 
 def by_rounds(side: SideBySide, name: str, judging: Judging) -> list[tuple[int, float]] | None:
-    """Return the first metric of a booster after 1, 2, 4, ... and all rounds."""
+    """Return the first metric of a booster after 1, 2, 4, ... and all rounds; None of one without rounds."""
     booster = side.boosters[name]
-    rounds = booster.num_rounds
-    if rounds < 2 or side.X is None:
+    rounds, least = booster.num_rounds, booster._least_rounds()
+    if rounds < 2 or least is None or side.X is None:
         return None
-    places = sorted({*(2**power for power in range(rounds.bit_length())), rounds})
+    # The rounds of a base that is a mixture are there from the start.
+    powers = {2**power for power in range(rounds.bit_length())}
+    places = sorted({max(least, 1), rounds, *(at for at in powers if at > least)})
     try:
         scores = [side.score(booster.truncate(at)) for at in places]
     except RustrankError:

@@ -129,6 +129,7 @@ def _growth(findings: Findings) -> html.Markup | None:
     """Draw the metric on the documents of the report after 1, 2, 4, ... rounds."""
     side, metric = findings.side, findings.metric
     lines, rows = [], []
+    made_of_others = [name for name, one in side.boosters.items() if one._least_rounds() is None]
     for place, name in enumerate(findings.names):
         if name not in side.boosters:
             continue
@@ -149,7 +150,12 @@ def _growth(findings: Findings) -> html.Markup | None:
     title = f"{metric} on these docs with the first rounds only"
     chart = line_chart(title, lines, label, x_label, metric, x_ticks=places)
     figures = html.table("By number of rounds", ["ranker", "rounds", metric], rows)
-    return html.joined(chart, html.folded("As a table", figures))
+    without = (
+        html.note(f"Without rounds, being made of other models: {', '.join(made_of_others)}.")
+        if made_of_others
+        else None
+    )
+    return html.joined(chart, without, html.folded("As a table", figures))
 
 
 def data(findings: Findings) -> html.Markup:
