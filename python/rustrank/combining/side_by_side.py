@@ -13,6 +13,7 @@ from rustrank.combining._fit_input import as_rankers
 from rustrank.data.dataset_building import with_ranks
 from rustrank.data.scored_rows import ScoredRows
 from rustrank.errors import DataError, RustrankError, wrong_kind
+from rustrank.inputs.categories import numbered_for
 from rustrank.inputs.docs import is_dataset, judged_docs
 from rustrank.inputs.queries import query_codes
 from rustrank.inputs.rankers import scores_of
@@ -43,7 +44,7 @@ class SideBySide(ScoredRows):
     doc_ids: list[str] | None = None
     #: What features are called, where a booster does not know.
     feature_names: list[str] | None = None
-    #: Raw features as numbers, by the names that a booster has for them.
+    #: Raw features as numbers, by the names and the categories that a booster knows.
     _cells: dict[Any, NDArray[np.float64] | None] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -76,18 +77,19 @@ class SideBySide(ScoredRows):
 
     @property
     def has_features(self) -> bool:
-        """Whether some booster's raw features are there and all are numbers; a dataset keeps none."""
+        """Whether some booster's raw features are there; a dataset keeps none."""
         none = np.empty(0, np.int64)
         return any(self.cells(none, one) is not None for one in self.boosters.values())
 
     def cells(self, rows: NDArray[np.int64], booster: Booster) -> NDArray[np.float64] | None:
-        """Return the raw features of a booster in some rows, or None if there are none or not all are numbers."""
+        """Return the numbers that a booster reads in some rows, categories numbered; None if there are none."""
         if self.X is None or is_dataset(self.X):
             return None
         if isinstance(self.X, np.ndarray) and self.X.dtype.kind in "fiub":
             # Rows are taken without converting the whole table.
-            return cells_of(self.X[rows])
-        key = tuple(booster._names or ())
+            return cells_of(self.X[rows], booster)
+        lists = booster._core.category_lists().items()
+        key = tuple(booster._names or ()), tuple((at, tuple(own)) for at, own in lists)
         if key not in self._cells:
             self._cells[key] = cells_of(self.X, booster)
         cells = self._cells[key]
@@ -161,13 +163,11 @@ def drawn_booster(ranker: Any) -> Booster:
     return required_booster(ranker if native is None else native)
 
 
-def cells_of(X: Any, booster: Booster | None = None) -> NDArray[np.float64] | None:
-    """Return raw features, those of a booster, as one table of doubles, or None if some are not numbers."""
+def cells_of(X: Any, booster: Booster) -> NDArray[np.float64] | None:
+    """Return the raw features of a booster as one table of doubles, or None if it cannot read them."""
     try:
-        table = as_table(X)
-        if booster is not None:
-            expected = booster.num_raw_features, booster._names
-            table = columns_of(table, expected, "X", "the booster")
-        return np.asarray(in_one_piece(table), np.float64)
+        expected = booster.num_raw_features, booster._names
+        table = columns_of(as_table(X), expected, "X", "the booster")
+        return np.asarray(in_one_piece(numbered_for(booster._core, table)), np.float64)
     except (TypeError, RustrankError):
         return None

@@ -368,6 +368,17 @@ class Booster(RankingModel, DescribedModel):
             self._core, pair, reading, lambda rows: self._core.contrast(rows, reading)
         )
 
+    def _explain_numbers(
+        self, cells: NDArray[np.float64], group: Any = None
+    ) -> NDArray[np.float64]:
+        """Return SHAP values of docs whose categories are numbered."""
+        queries = None if group is None else as_queries(None, group, len(cells))[0]
+        return self._core.explain(cells, ReadOptions(math.nan, "error", None), queries)
+
+    def _contrast_numbers(self, pair: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what `contrast` does, of two docs whose categories are numbered."""
+        return self._core.contrast(pair, ReadOptions(math.nan, "error", 1))
+
     def evaluate(
         self,
         dataset: Dataset,

@@ -177,7 +177,7 @@ def shap_means(side: SideBySide, booster: Booster) -> Floats | None:
         cells = side.cells(rows, booster)
         if cells is None:
             return None
-        values = booster.explain(cells, group=sizes[some][sizes[some] > 0])
+        values = booster._explain_numbers(cells, sizes[some][sizes[some] > 0])
     except RustrankError:
         return None
     return np.asarray(np.abs(values[:, :-1]).mean(axis=0), np.float64)

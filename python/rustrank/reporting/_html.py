@@ -127,8 +127,10 @@ def emphasised(cell: Any) -> Markup:
     return tag("td", tag("strong", cell), class_="n")
 
 
-def plain(value: float) -> str:
+def plain(value: float | str) -> str:
     """Return a feature value as text."""
+    if isinstance(value, str):
+        return value
     return "missing" if math.isnan(value) else f"{value:.6g}"
 
 

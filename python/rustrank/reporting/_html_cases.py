@@ -94,7 +94,7 @@ def _no_reasons(side: SideBySide, names: tuple[str, str]) -> str:
     if not any(name in side.boosters for name in names):
         return "Neither ranker is a model that can be looked into, so the difference cannot be explained."
     if not side.has_features:
-        return "Without the raw features (X), as numbers, the difference cannot be explained."
+        return "Without the raw features (X) the difference cannot be explained."
     return "Neither ranker can say what single features did."
 
 

@@ -14,6 +14,8 @@ from rustrank.reporting._findings import EXPLAINED, by_rounds, shap_means
 from rustrank.reporting._svg_charts import Line, bar, line_chart
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from rustrank.combining.side_by_side import SideBySide
     from rustrank.model.booster import Booster
     from rustrank.reporting._findings import Findings
@@ -28,12 +30,15 @@ def importance(findings: Findings) -> html.Markup | None:
     """Return the section on feature importance."""
     side, silent = findings.side, []
     parts: list[html.Markup] = []
+    has_shap = False
     for place, name in enumerate(findings.names):
         shown = None
         if name in side.boosters:
             # Of many, the first shows what the others are like.
             is_open = not parts or len(side.boosters) < 3
-            shown = _importance(side, name, place, is_open)
+            shap = shap_means(side, side.boosters[name])
+            shown = _importance(side, name, shap, (place, is_open))
+            has_shap |= shown is not None and shap is not None
         if shown is None:
             silent.append(name)
         else:
@@ -44,18 +49,22 @@ def importance(findings: Findings) -> html.Markup | None:
         parts.append(html.note(f"Without feature importance: {', '.join(silent)}."))
     few = f"about {EXPLAINED:,} of these docs, those of evenly spaced queries"
     which = "these docs" if len(side.labels) <= EXPLAINED else few
-    explained = (
+    of_shap = (
         f"SHAP: the mean absolute Shapley value of a feature over {which}, in units of the score. "
+    )
+    of_reduction = (
         "Reduction: the share of the splits on a feature in the reduction of the training loss."
     )
-    return html.joined(html.paragraph(explained), parts)
+    explained = html.paragraph(of_shap if has_shap else "", of_reduction)
+    return html.joined(explained, parts)
 
 
-def _importance(side: SideBySide, name: str, place: int, is_open: bool) -> html.Markup | None:
-    booster = side.boosters[name]
+def _importance(
+    side: SideBySide, name: str, shap: NDArray[np.float64] | None, look: tuple[int, bool]
+) -> html.Markup | None:
+    booster, (place, is_open) = side.boosters[name], look
     # Of a net, which has no splits, all zeros.
     reduction, _, _ = booster._core.splits()
-    shap = shap_means(side, booster)
     by_shap = shap is not None and shap.any()
     if not reduction.any() and not by_shap:
         return None

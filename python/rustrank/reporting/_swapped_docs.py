@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.errors import RustrankError
+from rustrank.inputs.categories import as_shown
 from rustrank.metrics.evaluation import Judging, judge
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ class Reason:
 
     feature: str
     #: The value of the feature in the document with the higher label, and in the other.
-    better: float
-    worse: float
+    better: float | str
+    worse: float | str
     #: By ranker, the part of the score difference that is due to the feature.
     contribution: dict[str, float]
 
@@ -151,7 +152,7 @@ class CaseFinder:
     def _reasons(self, rows: Ints, better: int, worse: int) -> list[Reason]:
         """Return the contributions of features, the largest differences between the rankers first."""
         contributions: dict[str, dict[str, float]] = {}
-        values: dict[str, tuple[float, float]] = {}
+        values: dict[str, tuple[float | str, float | str]] = {}
         for name in self.values:
             booster = self.side.boosters.get(name)
             cells = None if booster is None else self.side.cells(rows, booster)
@@ -164,7 +165,7 @@ class CaseFinder:
             contributions[name] = dict(zip(names, found.tolist(), strict=True))
             # Ranks within queries follow the raw values.
             features = np.hstack([cells, ranks_within(cells)]) if booster.query_ranks else cells
-            pair = zip(features[better].tolist(), features[worse].tolist(), strict=True)
+            pair = zip(*(as_given(booster, features[one]) for one in (better, worse)), strict=True)
             values = {**dict(zip(names, pair, strict=True)), **values}
         if not contributions:
             return []
@@ -183,12 +184,25 @@ class CaseFinder:
         ]
 
 
+def as_given(booster: Booster, cells: Floats) -> list[float | str]:
+    """Return the features of a document with the categories that their numbers stand for."""
+    given: list[float | str] = cells.tolist()
+    for feature, categories in booster._core.category_lists().items():
+        value = cells[feature]
+        if np.isnan(value):
+            continue
+        # Whatever the training set did not have has the number after the last.
+        is_known = value < len(categories)
+        given[feature] = str(as_shown(categories)[int(value)]) if is_known else "not in training"
+    return given
+
+
 def contrast(booster: Booster, cells: Floats, above: int, below: int) -> Floats | None:
     """Return each feature's part of the score difference of two documents; None without SHAP values."""
     try:
         if not booster.query_ranks:
-            return booster.contrast(cells[above], cells[below])
-        values: Any = booster.explain(cells, group=[len(cells)])[:, :-1]
+            return booster._contrast_numbers(cells[[above, below]])
+        values: Any = booster._explain_numbers(cells, [len(cells)])[:, :-1]
         return np.asarray(values[above] - values[below], np.float64)
     except RustrankError:
         # The model is a net, or depends on whole queries.
