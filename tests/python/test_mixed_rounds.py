@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import rustrank as rr
+from rustrank.cli import main
 from rustrank.compat import lightgbm
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DATA = rr.datasets.make_polynomial(60, seed=0)
 TRAIN = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid)
@@ -78,6 +82,17 @@ def test_iterations_of_a_mixture_with_the_names_of_lightgbm() -> None:
     assert made.num_trees() == 10
     with pytest.raises(rr.ParamError, match="truncate the models first"):
         made.predict(DATA.X, num_iteration=3, raw_score=True)
+
+
+def test_the_command_train_counts_trees_of_a_base_and_no_rounds_beside_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, base, made = (str(tmp_path / name) for name in ("data.txt", "base.rrk", "made.rrk"))
+    DATA.to_letor(data)
+    rr.mix([FIRST, WITH_START]).save(base)
+    few = ["--num-trees", "3", "--no-progress"]
+    assert main(["train", data, made, "--base", base, *few]) == 0
+    assert capsys.readouterr().out.strip() == f"{made}: 14 trees"
 
 
 def test_a_report_draws_no_rounds_of_a_mixture() -> None:

@@ -185,8 +185,8 @@ def _values(booster: Booster) -> dict[str, dict[str, float]]:
 
 def _table_of(summary: dict[str, Any]) -> str:
     """Show what was trained."""
-    trees, rounds = summary["num_trees"], summary["rounds"]
-    said = f"{trees} trees" if trees == rounds else f"{trees} trees, the best of {rounds}"
+    trees, rounds, best = (summary[name] for name in ("num_trees", "rounds", "best_round"))
+    said = f"{trees} trees" if best in (None, rounds) else f"{trees} trees, the best of {rounds}"
     lines = [f"{summary['model']}: {said}"]
     rows = [
         [name, metric, number(value)]
