@@ -152,6 +152,7 @@ def test_a_saved_model_scores_the_same_column(
     assert not any(name.startswith("categories") for name in loaded.params)
 
 
+@pytest.mark.filterwarnings("ignore:no value of column")
 def test_unknown_categories_are_all_alike(train: rr.Dataset, frame: Any) -> None:
     booster = _trained(train)
     towns = [booster.predict(frame.assign(town=town)) for town in ("Rome", "Paris", "")]

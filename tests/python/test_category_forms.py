@@ -107,6 +107,26 @@ def test_columns_of_a_categorical_type_declare_themselves(table: Any, booster: r
     assert np.array_equal(booster.predict(table), booster.predict(FRAME))
 
 
+@pytest.mark.parametrize("table", [FRAME, POLARS, ARROW, FRAME.to_numpy(object)], ids=type)
+def test_a_trained_model_is_told_no_categories(table: Any) -> None:
+    of_numbers = rr.train(rr.Dataset(NUMBERS.to_numpy(np.float64), Y, qid=QID), num_trees=2)
+    for qid in (None, QID):
+        with pytest.raises(rr.ParamError, match=r"text, expected numbers, as in the training set$"):
+            of_numbers.predict(table, qid=qid)
+
+
+def test_a_column_without_a_known_category_is_a_warning(booster: rr.Booster) -> None:
+    upper = FRAME.assign(site=FRAME["site"].str.upper())
+    said = r"no value of column 'site' \(got '[A-Z ]+', and the model knows 'a b'\) is a category"
+    with pytest.warns(rr.RustrankWarning, match=said) as caught:
+        booster.predict(upper)
+    assert len(caught) == 1
+    # Some known ones, none at all, or a query of a new site are as they may be.
+    booster.predict(upper.assign(site=[FRAME["site"].dropna().iloc[0], *upper["site"][1:]]))
+    booster.predict(FRAME.assign(site=None))
+    booster.predict(upper[:8])
+
+
 def test_arrays_and_lists_hold_texts_among_numbers(booster: rr.Booster) -> None:
     rows = FRAME.to_numpy(object).tolist()
     names = list(FRAME)
@@ -265,6 +285,7 @@ def test_letor_text_declares_numbers(tmp_path: Path) -> None:
 # What is unknown or missing when documents are scored.
 
 
+@pytest.mark.filterwarnings("ignore:no value of column")
 def test_unknown_texts_score_alike_and_missing_ones_are_missing(booster: rr.Booster) -> None:
     def scored(site: Any, kind: Any = "object") -> np.ndarray:
         return booster.predict(FRAME.assign(site=pd.Series([site] * len(Y), dtype=kind)))

@@ -41,6 +41,7 @@ def _typed(frame: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore:no value of column")
 def test_numbers_of_any_kind_are_categories(kind: str, tmp_path: Path) -> None:
     frame, y = _rows(0, KINDS[kind])
     texts = frame.assign(
@@ -155,6 +156,7 @@ def test_texts_of_joined_models_are_matched_by_name() -> None:
 
 @pytest.mark.parametrize("of_base", ["typed", "plain"])
 @pytest.mark.parametrize("of_set", ["typed", "plain"])
+@pytest.mark.filterwarnings("ignore:no value of column")
 def test_training_goes_on_with_other_categories(of_base: str, of_set: str) -> None:
     shops = KINDS["whole"]
 

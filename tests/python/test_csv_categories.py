@@ -123,6 +123,19 @@ def test_files_of_training_may_hold_digits_only(run: Callable[..., str]) -> None
     assert "column 'site'" in run("train", *more, code=65)
 
 
+def test_categories_that_a_model_does_not_know_are_a_warning(
+    run: Callable[..., str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run("train", "mixed.csv", "m.rrk", *SITE, *FEW)
+    table = pd.read_csv("mixed.csv", dtype=str)
+    table.assign(site=table["site"] + ".0").to_csv("other.csv", index=False)
+    for arguments in (("score", "m.rrk", "other.csv"), ("evaluate", "other.csv", "m.rrk")):
+        assert main(list(arguments)) == 0
+        said = capsys.readouterr().err
+        assert said.count("no value of column 'site' (got '") == 1
+        assert "and the model knows '0007') is a category" in said
+
+
 def test_a_model_of_numbers_reads_numbers(run: Callable[..., str]) -> None:
     run("train", "numbers.parquet", "n.rrk", *SITE, *FEW, "--valid", "numbers.csv")
     assert rr.Booster.load("n.rrk")._core.category_lists() == {}

@@ -64,6 +64,8 @@ class Docs:
     X_with_segments: Any = None
     #: The columns of CSV that were read as text.
     text_columns: Collection[str] = ()
+    #: Whether the command takes categories for a model to train.
+    trains: bool = False
 
     @property
     def num_docs(self) -> int:
@@ -168,7 +170,8 @@ class Docs:
         from rustrank.inputs.column_kinds import kind_of
 
         columns = [name for name in self.X.column_names if repr(name) in str(error)]
-        hint = category_hint([one for one in columns if kind_of(self.X.column(one)) == "text"])
+        of_text = [one for one in columns if kind_of(self.X.column(one)) == "text"]
+        hint = category_hint(of_text, self.trains)
         for name in columns:
             start = 0
             for file, count in zip(self.files, self.counts, strict=True):
@@ -330,7 +333,7 @@ def _of_tables(
 
     labels, codes, ids = [], [], []
     tables, num_queries = [], 0
-    segments = _segments(options)
+    segments, trains = _segments(options), hasattr(options, "categorical")
     no_features = _no_features(options)
     as_text: set[str] = set()
     texts = texts._replace(numbers=texts.numbers | numbers_of_parquet(files))
@@ -348,7 +351,7 @@ def _of_tables(
             labels.append(_labels(file, table.column(options.label), options.label))
         tables.append(table)
     # By what queries are grouped may be a feature, too; --ignore and other roles exclude it.
-    whole = joined(files, tables, no_features - {segments})
+    whole = joined(files, tables, no_features - {segments}, trains=trains)
     of_segments = None if segments is None else whole.column(segments)
     with_segments = whole.drop_columns([one for one in whole.column_names if one in no_features])
     features = with_segments
@@ -365,6 +368,7 @@ def _of_tables(
         of_segments,
         None if features is with_segments else with_segments,
         as_text,
+        trains,
     )
 
 

@@ -134,7 +134,9 @@ def require_column(file: str, names: Sequence[str], option: str, name: str) -> N
     raise ParamError(message, code=option.strip("-"))
 
 
-def joined(files: Sequence[str], tables: Sequence[Any], unused: Collection[str]) -> Any:
+def joined(
+    files: Sequence[str], tables: Sequence[Any], unused: Collection[str], *, trains: bool = False
+) -> Any:
     """Return tables one after the other; columns are those of the first, by name, but for unused ones."""
     arrow = importlib.import_module("pyarrow")
     first = tables[0].column_names
@@ -149,10 +151,14 @@ def joined(files: Sequence[str], tables: Sequence[Any], unused: Collection[str])
             message = f"{lacks} has no column {shown(name)}, which {has} has"
             raise DataError(message, code="features.names", path=file, feature=name)
         made.append(table.select([name for name in first if name not in unused]))
-    return arrow.concat_tables(_with_same_types(arrow, files, made), promote_options="permissive")
+    return arrow.concat_tables(
+        _with_same_types(arrow, files, made, trains), promote_options="permissive"
+    )
 
 
-def _with_same_types(arrow: Any, files: Sequence[str], tables: Sequence[Any]) -> list[Any]:
+def _with_same_types(
+    arrow: Any, files: Sequence[str], tables: Sequence[Any], trains: bool
+) -> list[Any]:
     """Return tables that can be joined.
 
     Truth values are 0 and 1 where another file has numbers, and a dictionary of texts is text. A column of which
@@ -169,7 +175,7 @@ def _with_same_types(arrow: Any, files: Sequence[str], tables: Sequence[Any]) ->
             schemas = [arrow.schema([arrow.field(name, one)]) for one in types]
             arrow.unify_schemas(schemas, promote_options="permissive")
         except (arrow.ArrowInvalid, arrow.ArrowTypeError):
-            raise _different_types(files, made, name) from None
+            raise _different_types(files, made, name, trains) from None
     return made
 
 
@@ -190,11 +196,13 @@ def _plain_types(arrow: Any, given: Sequence[Any]) -> list[Any]:
     return made
 
 
-def _different_types(files: Sequence[str], tables: Sequence[Any], name: str) -> DataError:
+def _different_types(
+    files: Sequence[str], tables: Sequence[Any], name: str, trains: bool
+) -> DataError:
     """Return the error of tables in which a column has not the same type."""
     columns = [table.column(name) for table in tables]
     for file, column in zip(files, columns, strict=True):
-        hint = category_hint([name])
+        hint = category_hint([name], trains)
         found = text_in_column(file, name, column, hint) if str(column.type) == "string" else None
         if found is not None:
             return found
@@ -203,8 +211,10 @@ def _different_types(files: Sequence[str], tables: Sequence[Any], name: str) -> 
     return DataError(message, code="table", path=files[0], feature=name)
 
 
-def category_hint(names: Sequence[str]) -> str:
-    """Return how a command is told that columns hold categories, as the end of a message."""
+def category_hint(names: Sequence[str], trains: bool) -> str:
+    """Return what to do with text in columns of numbers, as the end of a message: a trained model has numbers there."""
+    if not trains:
+        return ", as in the training set"
     return f"; train and tune take categories: --categorical {','.join(names)}"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from rustrank.errors import DataError, ParamKindError, shown, wrong_value
+from rustrank.errors import DataError, ParamKindError, shown, warn_caller, wrong_value
 from rustrank.inputs.category_column import CategoryColumn
 from rustrank.inputs.column_kinds import kind_of_values
 from rustrank.inputs.scalars import as_list
@@ -34,6 +34,8 @@ _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 _LARGEST = 2**24
 #: Doubles hold every whole number up to this one.
 _EXACT = 2**53
+#: Docs of which none has a known category are a mistake from so many on.
+_FEW = 10
 
 
 #: The categories of a feature, by their numbers.
@@ -221,7 +223,31 @@ def numbered_for(core: _rustrank.Booster, table: Table, missing: float | None = 
             _refuse_unknown(table, known.lists)
     if attributes.get("source") == "XGBoost":
         _refuse_unknown(table, {})
-    return numbered(table, known, missing=missing, largest=math.inf)
+    numbers = numbered(table, known, missing=missing, largest=math.inf)
+    _warn_of_unknown(table, numbers, known.lists)
+    return numbers
+
+
+def _warn_of_unknown(table: Table, numbers: Table, lists: Mapping[int, CategoryList]) -> None:
+    """Warn of columns of which the model knows no category; a few docs may well be of a new one."""
+    if table.num_rows < _FEW or not isinstance(numbers, (Array, Frame)):
+        return
+    said = []
+    for feature, known in lists.items():
+        codes = np.asarray(numbers.column(feature))
+        present = np.flatnonzero(~np.isnan(codes))
+        if len(present) < _FEW or (codes[present] < len(known)).any():
+            continue
+        value = _columns(table, [feature])[feature][present[0]]
+        (ours,) = as_shown([value if isinstance(value, str) else value.item()])
+        ours, first = shown(ours), shown(as_shown(known)[0])
+        said.append(f"{_called(table, feature)} (got {ours}, and the model knows {first})")
+    if said:
+        message = (
+            f"no value of {', '.join(said)} is a category that the model knows: all count as unknown; texts and "
+            "numbers must be written as in the training set"
+        )
+        warn_caller(message, "categories.unknown")
 
 
 def _refuse_numbers(lists: Mapping[int, CategoryList]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from rustrank.errors import ParamKindError, shown
 from rustrank.inputs.vectors import DATES_HINT, is_date, is_duration, library
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 #: The beginnings of the names of types in numpy, pandas, polars and Arrow, in lower case.
 _TEXT = ("string", "large_string", "<u", ">u")
@@ -22,6 +24,18 @@ _HINTS = {
     "dates": DATES_HINT,
     "durations": DATES_HINT,
 }
+#: Whether the columns are read for a trained model, for which it is too late to declare categories.
+_IS_TRAINED: ContextVar[bool] = ContextVar("is_trained", default=False)
+
+
+@contextmanager
+def read_by_a_model() -> Iterator[None]:
+    """Let errors say that a trained model reads the columns."""
+    token = _IS_TRAINED.set(True)
+    try:
+        yield
+    finally:
+        _IS_TRAINED.reset(token)
 
 
 def kind_of(column: Any) -> str | None:
@@ -61,7 +75,9 @@ def refuse_columns(columns: Sequence[Any], labels: Sequence[Any], what: str | No
     parts = []
     for kind, names in found.items():
         called = what or f"column{'s' * (len(names) > 1)} {', '.join(names)}"
-        hint = _HINTS[kind].format(", ".join(names))
-        parts.append(f"{called}: got {kind}, expected numbers; {hint}")
+        hint = f"; {_HINTS[kind].format(', '.join(names))}"
+        if kind == "text" and _IS_TRAINED.get():
+            hint = ", as in the training set"
+        parts.append(f"{called}: got {kind}, expected numbers{hint}")
     code = "categorical" if "text" in found else next(iter(found))
     raise ParamKindError("; ".join(parts), code=code)

@@ -15,6 +15,7 @@ from rustrank.data.dataset_building import ReadOptions, raw_names
 from rustrank.errors import DataError, ParamError, shown, wrong_value
 from rustrank.formatting import count, html_facts, number
 from rustrank.inputs.categories import numbered_for
+from rustrank.inputs.column_kinds import read_by_a_model
 from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
@@ -649,7 +650,7 @@ def _by_blocks(
 ) -> NDArray[np.float64]:
     """Return what is computed of raw features, block by block; a row's result has shape ``of_row``."""
     table = _table(core, X, reading)
-    with feature_names_in_errors(table):
+    with feature_names_in_errors(table), read_by_a_model():
         parts = [compute(block) for block in table.blocks()]
     if len(parts) == 1:
         return parts[0]
@@ -662,7 +663,8 @@ def _of_queries(
     """Return raw features in one piece, and their queries, given as ids or sizes."""
     table = _table(core, X, reading)
     queries, _ = as_queries(*given, table.num_rows)
-    return as_block(table), queries
+    with read_by_a_model():
+        return as_block(table), queries
 
 
 def _row(doc: Any, name: str) -> NDArray[Any]:
