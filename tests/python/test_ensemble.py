@@ -109,6 +109,10 @@ def test_tables_are_printed_and_are_plain_values(found: rr.Ensemble) -> None:
     for part in ("combination", "member", "average *", "net", "over ", "95% interval"):
         assert part in said
     assert found._repr_html_().count("<table>") == 2
+    how = "combinations by cross-fitting, each half of these queries with the weights of the other"
+    assert how in repr(found)
+    assert how in found._repr_html_()
+    assert not any(how in one for one in found.statements)
     plain = json.loads(json.dumps(found.to_dict()))
     row = plain["members"]["trees"]
     assert row["valid"]["ndcg@10"]["mean"] == float(found.members["trees"].valid["ndcg@10"])

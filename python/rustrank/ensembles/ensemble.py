@@ -92,6 +92,14 @@ class EnsembleTables(TableResult):
         parts = {"combination": self.combinations, "member": self.members, "subset": self.subsets}
         return [self._table_of(kind, rows) for kind, rows in parts.items() if rows]
 
+    def _sentences(self) -> list[str]:
+        """Return what the figures say, after how those of the held-out docs are made."""
+        how = (
+            f"held-out {self.metrics[0]}: of members on the held-out queries, none of which they were fitted to; of "
+            "combinations by cross-fitting, each half of these queries with the weights of the other"
+        )
+        return [how, *self.statements]
+
     def _table_of(self, kind: str, rows: dict[str, Row]) -> Table:
         head = [kind, "", f"held-out {self.metrics[0]}"]
         for metric in self.metrics:
