@@ -230,7 +230,10 @@ def test_spaces_around_texts_are_told(
     assert (
         "spaces.csv: column 'site' has texts with spaces around them, which are kept: '" in warned
     )
-    assert warned.count("\n") == 1
+    assert warned.count("with spaces around them") == 1
+    # They are other categories than those of the training set.
+    assert "no value of column 'site' (got ' " in warned
+    assert warned.count("\n") == 2
     run("score", "m.rrk", "test.csv")
     assert main(["score", "m.rrk", "test.csv"]) == 0
     assert capsys.readouterr().err == ""
