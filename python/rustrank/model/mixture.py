@@ -153,7 +153,8 @@ def mix(
 
     Normalisation and weights are part of the new booster, which is saved as one file. The boosters may be
     of any kind, mixtures included, with or without ranks of features within queries. Those with names of
-    features must have the same names in the same order.
+    features must have the same names in the same order. A mixture of several cannot be truncated: truncate
+    the boosters first.
 
     Parameters
     ----------
