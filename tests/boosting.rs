@@ -375,7 +375,7 @@ fn early_stopping_waits_and_keeps_the_first_best_round() {
     let train = Rows::new(40, 12).dataset();
     let valid = Rows::new(15, 13).like(&train);
     let mut stopped = trainer(&train, {
-        let patience = Some(EarlyStopping { rounds: 3, set: 0, metric: 0 });
+        let patience = Some(EarlyStopping::after(3));
         let params = BoostingParams { num_trees: 500, learning_rate: 1.0, ..params() };
         TrainingPlan {
             evaluation_sets: vec![evaluation_set("valid", &valid)],

@@ -167,7 +167,7 @@ fn any_round_can_be_had_back_though_later_ones_changed_its_trees() {
         let set = EvaluationSet { name: "valid".to_owned(), dataset: valid.clone() };
         let mut plan = plan(Some(dropout(DropoutNormaliser::Tree)), kind);
         plan.evaluation_sets = vec![set];
-        plan.patience = Some(EarlyStopping { rounds: 6, set: 0, metric: 0 });
+        plan.patience = Some(EarlyStopping::after(6));
         (plan.params.num_trees, plan.params.learning_rate) = (200, 1.0);
         let mut trainer = BoostingTrainer::new(train.clone(), plan, &never).unwrap();
         let mut models = Vec::new();

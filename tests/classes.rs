@@ -374,7 +374,7 @@ fn patience_counts_rounds() {
     let train = Rows::new(60, 13).dataset();
     let valid = Rows::new(20, 14).like(&train);
     for kind in KINDS {
-        let patience = Some(EarlyStopping { rounds: 3, set: 0, metric: 0 });
+        let patience = Some(EarlyStopping::after(3));
         let evaluation_sets = vec![evaluation_set("valid", &valid)];
         let mut stopped =
             trainer(&train, TrainingPlan { evaluation_sets, patience, ..plan(kind, 300) }).unwrap();

@@ -180,7 +180,7 @@ fn order_threads_and_breaks_do_not_matter() {
 fn the_history_is_of_the_model_as_it_scores_and_patience_ends_it() {
     let (rows, held) = (Rows::new(60, 3), Rows::new(30, 4));
     let metric: Metric = "ndcg@3".parse().unwrap();
-    let patience = Some(EarlyStopping { rounds: 5, set: 0, metric: 0 });
+    let patience = Some(EarlyStopping::after(5));
     let evaluation_sets = [("valid", &held), ("train", &rows)]
         .map(|(name, rows)| RawEvaluationSet { name: name.to_owned(), data: rows.data() })
         .into();

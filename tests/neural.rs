@@ -293,7 +293,7 @@ fn a_lambdarank_step_on_three_docs_is_the_one_made_by_hand() {
 }
 
 fn real_plan(evaluation_sets: Vec<RawEvaluationSet>, params: Params) -> NetPlan {
-    let patience = EarlyStopping { rounds: 2, set: 0, metric: 0 };
+    let patience = EarlyStopping::after(2);
     NetPlan {
         params,
         loss: NetLoss::new(lambdas(ObjectiveKind::LambdaRank)).unwrap(),

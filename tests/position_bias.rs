@@ -169,7 +169,7 @@ fn the_best_round_has_its_own_biases() {
     let judged = EvaluationSet { name: "valid".to_owned(), dataset: data.clone() };
     let mut plan = plan(ObjectiveKind::LambdaRank, 60);
     plan.evaluation_sets = vec![judged];
-    plan.patience = Some(EarlyStopping { rounds: 5, set: 0, metric: 0 });
+    plan.patience = Some(EarlyStopping::after(5));
     let mut stopped = trainer(&data, plan);
     let never = Interrupt::new();
     let mut all = Vec::new();

@@ -122,8 +122,10 @@ impl EvaluationSets {
         }
         if is_guarded && patience.is_none() {
             // No waiting ends the training; but the best round keeps the guards.
-            patience =
-                Some(EarlyStopping { rounds: usize::MAX, set: 0, metric: metrics.len() - 1 });
+            patience = Some(EarlyStopping {
+                metric: metrics.len() - 1,
+                ..EarlyStopping::after(usize::MAX)
+            });
         }
         let sets = self.sets().map(|set| set.name.clone()).collect();
         RoundPlan { max_rounds: plan.params.num_trees, patience, sets, metrics, is_guarded }

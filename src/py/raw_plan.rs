@@ -73,7 +73,7 @@ impl RawPlanArgs<'_> {
             return Ok((taken, Vec::new(), None));
         }
         let metrics = self.metrics.iter().map(|name| labels.metric(name)).collect::<Result<_>>()?;
-        let patience = patience.map(|rounds| EarlyStopping { rounds, set: 0, metric: 0 });
+        let patience = patience.map(EarlyStopping::after);
         Ok((taken, metrics, patience))
     }
 }

@@ -66,12 +66,13 @@ struct PatienceArg {
     rounds: usize,
     set: usize,
     metric: usize,
+    smooth: usize,
 }
 
 impl PatienceArg {
     fn rule(self) -> EarlyStopping {
-        let Self { rounds, set, metric } = self;
-        EarlyStopping { rounds, set, metric }
+        let Self { rounds, set, metric, smooth } = self;
+        EarlyStopping { rounds, set, metric, smooth }
     }
 }
 

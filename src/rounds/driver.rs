@@ -99,6 +99,11 @@ impl RoundPlan {
                 .got(0)
                 .expected("a number of rounds from 1"));
         }
+        if patience.smooth == 0 {
+            return Err(Error::param("smooth", "smooth is out of range")
+                .got(0)
+                .expected("a number of rounds from 1"));
+        }
         if patience.set < self.sets.len() && patience.metric < self.metrics.len() {
             return Ok(());
         }
@@ -126,6 +131,11 @@ impl RoundPlan {
     /// The index of the value of early stopping.
     fn stopping_value(&self) -> Option<usize> {
         self.patience.map(|patience| patience.set * self.metrics.len() + patience.metric)
+    }
+
+    /// Over how many rounds the value of early stopping is averaged.
+    fn smooth(&self) -> usize {
+        self.patience.map_or(1, |patience| patience.smooth)
     }
 
     /// The set and the metric of each value.
@@ -198,7 +208,7 @@ impl<L: RoundLearner + ?Sized> RoundDriver<L> {
         let from = match (self.learner.begins_anew(), self.plan.stopping_value()) {
             (true, Some(value)) => {
                 let before = start.unwrap_or_default();
-                best(&self.history[before - self.num_before()..], value)
+                best(&self.history[before - self.num_before()..], value, self.plan.smooth())
                     .map_or(start, |round| Some(before + round + 1))
             }
             _ => self.best_round().max(start),
@@ -209,7 +219,7 @@ impl<L: RoundLearner + ?Sized> RoundDriver<L> {
 
     /// The number of rounds with the best value of early stopping; `None` without early stopping.
     pub fn best_round(&self) -> Option<usize> {
-        match best(&self.history, self.plan.stopping_value()?) {
+        match best(&self.history, self.plan.stopping_value()?, self.plan.smooth()) {
             Some(round) => Some(self.num_before() + round + 1),
             None => self.plan.is_guarded.then(|| self.num_before()),
         }

@@ -10,6 +10,16 @@ pub struct EarlyStopping {
     pub set: usize,
     /// The index of the metric.
     pub metric: usize,
+    /// Over how many rounds around each one values are averaged before they are compared; 1 for none.
+    /// A single high value of a noisy curve is then no reason to keep a round.
+    pub smooth: usize,
+}
+
+impl EarlyStopping {
+    /// Ends training after so many rounds without a new best value of the first metric on the first set.
+    pub fn after(rounds: usize) -> Self {
+        Self { rounds, set: 0, metric: 0, smooth: 1 }
+    }
 }
 
 /// Why training has ended.
@@ -23,11 +33,21 @@ pub enum StopReason {
     Nothing,
 }
 
-/// The first round with the largest value, counted from 0; NaN is never the largest.
-pub(super) fn best(history: &[Vec<f64>], value: usize) -> Option<usize> {
-    let values = history.iter().map(|values| values[value]).enumerate();
-    let best = values.filter(|(_, value)| !value.is_nan());
-    best.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(round, _)| round)
+/// The first round with the largest mean over the `smooth` rounds around it, counted from 0.
+///
+/// The rounds of a mean are those that there are; a round is left out of all means, and is never the best,
+/// where its value is NaN.
+pub(super) fn best(history: &[Vec<f64>], value: usize, smooth: usize) -> Option<usize> {
+    let mean = |round: usize| {
+        let start = round.saturating_sub(smooth / 2);
+        let end = (round + smooth.div_ceil(2)).min(history.len());
+        let known = history[start..end].iter().map(|values| values[value]).filter(|v| !v.is_nan());
+        let (sum, count) = known.fold((0.0, 0usize), |(sum, count), v| (sum + v, count + 1));
+        sum / count as f64
+    };
+    let rounds = (0..history.len()).filter(|&round| !history[round][value].is_nan());
+    let means = rounds.map(|round| (round, mean(round)));
+    means.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(round, _)| round)
 }
 
 #[cfg(test)]
@@ -37,9 +57,38 @@ mod tests {
     #[test]
     fn the_first_of_equal_values_is_the_best() {
         let history = |values: &[f64]| values.iter().map(|&v| vec![v]).collect::<Vec<_>>();
-        assert_eq!(best(&history(&[0.1, 0.3, 0.3, 0.2]), 0), Some(1));
-        assert_eq!(best(&history(&[f64::NAN, 0.3, f64::NAN]), 0), Some(1));
-        assert_eq!(best(&history(&[f64::NAN]), 0), None);
-        assert_eq!(best(&[], 0), None);
+        assert_eq!(best(&history(&[0.1, 0.3, 0.3, 0.2]), 0, 1), Some(1));
+        assert_eq!(best(&history(&[f64::NAN, 0.3, f64::NAN]), 0, 1), Some(1));
+        assert_eq!(best(&history(&[f64::NAN]), 0, 1), None);
+        assert_eq!(best(&[], 0, 1), None);
+    }
+
+    #[test]
+    fn a_single_high_value_is_not_the_best_of_a_smooth_curve() {
+        let history: Vec<Vec<f64>> =
+            [0.1, 0.9, 0.1, 0.5, 0.6, 0.5, 0.2].iter().map(|&value| vec![value]).collect();
+        assert_eq!(best(&history, 0, 1), Some(1));
+        // Means of three: .5, .37, .5, .4, .53, .43, .35.
+        assert_eq!(best(&history, 0, 3), Some(4));
+        // A value that is NaN counts for none, and its round is never the best.
+        let mut history = history;
+        history[4][0] = f64::NAN;
+        // Means: .5, .37, .5, .3, -, .35, .35; the first of the largest.
+        assert_eq!(best(&history, 0, 3), Some(0));
+    }
+
+    #[test]
+    fn a_rising_curve_is_best_at_its_end() {
+        for smooth in [1, 2, 5, 40, 1000] {
+            for rounds in 1..60 {
+                let history: Vec<Vec<f64>> =
+                    (0..rounds).map(|round| vec![f64::from(round)]).collect();
+                assert_eq!(
+                    best(&history, 0, smooth),
+                    Some(rounds as usize - 1),
+                    "{smooth} {rounds}"
+                );
+            }
+        }
     }
 }

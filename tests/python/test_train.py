@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -305,6 +306,32 @@ def test_early_stopping_keeps_the_best_round(train: rr.Dataset, valid: rr.Datase
     assert float(booster.evaluate(valid, "map")["map"]) == max(values)
 
 
+@pytest.mark.parametrize("smooth", [2, 7, 40, 1000])
+def test_early_stopping_may_smooth_the_curve(
+    train: rr.Dataset, valid: rr.Dataset, smooth: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = rr.EarlyStopping(25, smooth=smooth)
+    booster = _trained(
+        train, valid=valid, early_stopping=rule, num_trees=200, learning_rate=0.8, progress=True
+    )
+    values = booster.all_rounds.history["valid"]["ndcg@10"]
+    starts = [max(0, at - smooth // 2) for at in range(len(values))]
+    ends = [at + -(-smooth // 2) for at in range(len(values))]
+    means = [np.mean(values[slice(*span)]) for span in zip(starts, ends, strict=True)]
+    best = int(np.argmax(means)) + 1
+    assert booster.best_round == booster.num_trees == best
+    assert len(values) == min(200, best + 25) or smooth > 25
+    where = f"stopped after round {len(values)}, best round {best}: "
+    assert f"{where}valid ndcg@10 {values[best - 1]:.5f}" in capsys.readouterr().err
+
+
+def test_early_stopping_refuses_to_smooth_over_no_round(
+    train: rr.Dataset, valid: rr.Dataset
+) -> None:
+    with pytest.raises(rr.ParamError, match="early_stopping, smooth"):
+        _trained(train, valid=valid, early_stopping=rr.EarlyStopping(3, smooth=0))
+
+
 def test_callbacks_see_each_round(train: rr.Dataset, valid: rr.Dataset) -> None:
     seen: list[rr.Round] = []
     trees: list[int] = []
@@ -465,7 +492,7 @@ def test_threads_share_a_booster_and_train_side_by_side(
 def test_progress_lines_have_the_time_left_while_there_is_some(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    nothing: Any = None
+    nothing: Any = SimpleNamespace(best_round=None)
     at = iter([0.0, 100.0, 120.0, 200.0])
     monkeypatch.setattr("time.monotonic", lambda: next(at))
     with progress_display(True, 3, 0, "tree") as show:

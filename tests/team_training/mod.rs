@@ -143,7 +143,7 @@ pub(crate) fn plan(
             EvaluationSet { name: "valid".to_owned(), dataset: valid },
         ],
         metrics: metrics.to_vec(),
-        patience: Some(EarlyStopping { rounds: 50, set: 1, metric: 0 }),
+        patience: Some(EarlyStopping { set: 1, ..EarlyStopping::after(50) }),
         base: None,
     }
 }

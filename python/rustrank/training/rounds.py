@@ -224,31 +224,40 @@ def progress_display(
 class _MetricsText:
     """The text about the metrics of a round, with the best round so far."""
 
-    best_round = ""
-    #: The latest round, the best one, and the values of the best one.
-    number, best_number, best_values = 0, 0, ""
+    #: The latest round, once there is one.
+    latest: Round | None = None
 
     def __init__(self, what: str) -> None:
         self.what = what
 
     def print_end(self, stream: TextIO | None) -> None:
         """Print where training stopped and which round was best, if early stopping looked for it."""
-        if self.best_number and stream is not None:
-            text = f"stopped after {self.what} {self.number}, best {self.what} {self.best_number}"
-            print(f"{text}: {self.best_values}", file=stream, flush=True)
+        if self.latest is None or stream is None:
+            return
+        trainer, number = self.latest._trainer, self.latest.number
+        if (best := trainer.best_round) is None:
+            return
+        history = trainer.history()
+        before = number - len(history)
+        if best <= before:
+            return
+        values = _values_text(_nested(trainer.names(), history[best - before - 1]))
+        text = f"stopped after {self.what} {number}, best {self.what} {best}: {', '.join(values)}"
+        print(text, file=stream, flush=True)
 
     def text(self, latest: Round) -> str:
         """Return all values, and the best round."""
-        self.number = latest.number
-        values = [
-            f"{name} {metric} {value:.5f}"
-            for name, metrics in latest.values.items()
-            for metric, value in metrics.items()
-        ]
-        if latest.is_best:
-            self.best_round = f"best at {latest.number}"
-            self.best_number, self.best_values = latest.number, ", ".join(values)
-        return ", ".join([*values, self.best_round] if self.best_round else values)
+        self.latest = latest
+        best, values = latest._trainer.best_round, _values_text(latest.values)
+        return ", ".join(values if best is None else [*values, f"best at {best}"])
+
+
+def _values_text(values: Mapping[str, Mapping[str, float]]) -> list[str]:
+    return [
+        f"{name} {metric} {value:.5f}"
+        for name, metrics in values.items()
+        for metric, value in metrics.items()
+    ]
 
 
 class _Lines(_MetricsText):
