@@ -287,6 +287,7 @@ class Booster:
     def categorical(self) -> list[int]: ...
     def category_lists(self) -> dict[int, list[str] | list[bool] | list[float]]: ...
     def attributes(self) -> dict[str, str]: ...
+    def with_attribute(self, name: str, value: str) -> Booster: ...
     def named(self, names: list[str] | None) -> Booster: ...
     @staticmethod
     def sum(
@@ -404,7 +405,9 @@ class Sampler:
     def __new__(
         cls,
         num_features: int,
-        bins: tuple[int, int, bool, list[int], Mapping[int, list[str] | list[bool] | list[float]]],
+        bins: tuple[
+            int, int, bool | None, list[int], Mapping[int, list[str] | list[bool] | list[float]]
+        ],
         reading: _Reading,
     ) -> Sampler: ...
     def push(self, block: _Block) -> None: ...
@@ -441,7 +444,9 @@ class Dataset:
         block: _Block,
         rows: _Rows,
         bins: Binning
-        | tuple[int, int, bool, list[int], Mapping[int, list[str] | list[bool] | list[float]]],
+        | tuple[
+            int, int, bool | None, list[int], Mapping[int, list[str] | list[bool] | list[float]]
+        ],
         reading: _Reading,
     ) -> Dataset: ...
     @staticmethod
@@ -449,7 +454,9 @@ class Dataset:
         paths: list[str],
         text: _Text,
         bins: Binning
-        | tuple[int, int, bool, list[int], Mapping[int, list[str] | list[bool] | list[float]]],
+        | tuple[
+            int, int, bool | None, list[int], Mapping[int, list[str] | list[bool] | list[float]]
+        ],
         reading: _Reading,
         team: Team | None = None,
     ) -> tuple[Dataset, list[str]]: ...
@@ -473,6 +480,12 @@ class Dataset:
     def query_codes(self) -> NDArray[np.uint32]: ...
     def query_weight(self) -> NDArray[np.float64] | None: ...
     def fingerprint(self) -> int: ...
+    @property
+    def keeps_values(self) -> bool: ...
+    def with_query_ranks(self, like: Binning | None, num_threads: int | None) -> Dataset | None: ...
+    def fold(
+        self, fold: int, num_folds: int, most_docs: int
+    ) -> list[tuple[Dataset, NDArray[np.uint32]]]: ...
     def augmented(
         self, augment: tuple[float, int], seed: int
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]: ...

@@ -33,6 +33,9 @@ pub struct BinOptions {
     /// Whether a [`Dataset`](crate::Dataset) of a whole table has the ranks of its values within queries
     /// as additional features.
     pub query_ranks: bool,
+    /// Whether a small dataset of a whole table keeps its values beside the bins, so that ranks can be added
+    /// later: see [`Dataset::with_query_ranks`](crate::Dataset::with_query_ranks).
+    pub keep_values: bool,
 }
 
 /// The most bins of a feature, without the missing bin.
@@ -46,6 +49,7 @@ impl Default for BinOptions {
             categorical: Vec::new(),
             category_lists: BTreeMap::new(),
             query_ranks: false,
+            keep_values: false,
         }
     }
 }
@@ -77,6 +81,8 @@ pub struct Binning {
     category_lists: BTreeMap<u32, CategoryList>,
     /// Whether the second half of the features are the ranks of the first half within queries.
     query_ranks: bool,
+    /// Whether small datasets with these bins keep their values.
+    keeps_values: bool,
 }
 
 impl Binning {
@@ -191,7 +197,8 @@ impl Binning {
         };
         let tables = (0..mappers.len()).filter_map(table).collect();
         let category_lists = BTreeMap::new();
-        Self { mappers, layout, tables, categorical, category_lists, query_ranks: false }
+        let (query_ranks, keeps_values) = (false, false);
+        Self { mappers, layout, tables, categorical, category_lists, query_ranks, keeps_values }
     }
 
     /// The bins of each feature.
@@ -228,6 +235,13 @@ impl Binning {
         self
     }
 
+    /// The same bins for datasets that keep their values if they are small.
+    #[must_use]
+    pub fn keeping_values(mut self) -> Self {
+        self.keeps_values = true;
+        self
+    }
+
     /// The same bins with lists of categories: category `i` of a feature is that at index `i`.
     #[must_use]
     pub fn with_category_lists(mut self, lists: BTreeMap<u32, CategoryList>) -> Self {
@@ -243,6 +257,11 @@ impl Binning {
     /// Whether the second half of the features are ranks of the first half.
     pub fn query_ranks(&self) -> bool {
         self.query_ranks
+    }
+
+    /// Whether small datasets with these bins keep their values.
+    pub fn keeps_values(&self) -> bool {
+        self.keeps_values
     }
 
     /// The number of values in a raw row.

@@ -164,6 +164,16 @@ impl BinnedMatrix {
         Ok(self)
     }
 
+    /// A table of some rows.
+    pub(crate) fn gathered(&self, rows: &[u32]) -> Result<Self> {
+        let mut part = Self::zeros(self.width, rows.len())?;
+        for (column, cells) in part.columns_mut(0..rows.len()).enumerate() {
+            let from = self.column(column);
+            cells.iter_mut().zip(rows).for_each(|(to, &row)| *to = from[row as usize]);
+        }
+        Ok(part)
+    }
+
     /// A table from consecutive rows.
     #[cfg(test)]
     pub(crate) fn of_rows(width: usize, rows: &[u8]) -> Self {

@@ -3,6 +3,7 @@
 use super::builder::RowData;
 use super::content_order::content_order;
 use super::documents::Documents;
+use super::kept_values::KeptValues;
 use super::query_ranks::TableWithRanks;
 use crate::binning::{BinOptions, BinnedMatrix, Binning, CellSource};
 use crate::error::{Error, Result, check_features, room_for};
@@ -16,6 +17,8 @@ pub struct Dataset {
     binning: Arc<Binning>,
     matrix: BinnedMatrix,
     documents: Documents,
+    /// The values of a small dataset without ranks within queries.
+    pub(super) kept_values: Option<KeptValues>,
 }
 
 impl Deref for Dataset {
@@ -82,6 +85,7 @@ impl Dataset {
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let hashes = table.hashes(interrupt)?;
+        let options = bins.options().cloned();
         let binning = bins.of_hashed(table, &hashes, interrupt)?;
         if let Some(scores) = base(&binning)? {
             rows.base_score = Some(scores);
@@ -89,7 +93,9 @@ impl Dataset {
         }
         let order = content_order(&hashes, &rows);
         let matrix = binning.encode_in_order(table, &order.grouping.rows, interrupt)?;
-        Ok(Self { binning, matrix, documents: Documents::new(order, rows) })
+        let keeps_values = binning.keeps_values() && !binning.query_ranks();
+        let kept_values = if keeps_values { KeptValues::of(table, &rows, options)? } else { None };
+        Ok(Self { binning, matrix, documents: Documents::new(order, rows), kept_values })
     }
 
     /// A dataset of rows that were binned in the caller's order.
@@ -101,7 +107,21 @@ impl Dataset {
     ) -> Result<Self> {
         let order = content_order(hashes, &rows);
         let matrix = matrix.in_order(&order.grouping.rows)?;
-        Ok(Self { binning, matrix, documents: Documents::new(order, rows) })
+        Ok(Self::of_parts(binning, matrix, Documents::new(order, rows)))
+    }
+
+    /// A dataset of cells and documents in the same order.
+    pub(super) fn of_parts(
+        binning: Arc<Binning>,
+        matrix: BinnedMatrix,
+        documents: Documents,
+    ) -> Self {
+        Self { binning, matrix, documents, kept_values: None }
+    }
+
+    /// Labels, queries and weights.
+    pub(super) fn documents(&self) -> &Documents {
+        &self.documents
     }
 
     /// The shard of a worker without documents; those of the other workers may have base scores.
@@ -156,7 +176,8 @@ impl Dataset {
 
     /// The bytes this dataset holds.
     pub fn memory(&self) -> usize {
-        self.matrix.memory() + self.documents.memory()
+        let kept = self.kept_values.as_ref().map_or(0, KeptValues::memory);
+        self.matrix.memory() + self.documents.memory() + kept
     }
 }
 
@@ -167,6 +188,14 @@ pub(super) enum BinSource<'a> {
 }
 
 impl BinSource<'_> {
+    /// How bins are chosen.
+    fn options(&self) -> Option<&BinOptions> {
+        match self {
+            Self::Choose(options) => Some(options),
+            Self::Like(_) => None,
+        }
+    }
+
     /// Whether ranks within queries are features.
     fn query_ranks(&self) -> bool {
         match self {
@@ -195,7 +224,8 @@ impl BinSource<'_> {
             Self::Like(binning) => return Ok(binning),
         };
         let binning = Binning::of_hashed(table, hashes, options, interrupt)?;
-        Ok(Arc::new(if options.query_ranks { binning.with_query_ranks() } else { binning }))
+        let binning = if options.query_ranks { binning.with_query_ranks() } else { binning };
+        Ok(Arc::new(if options.keep_values { binning.keeping_values() } else { binning }))
     }
 }
 

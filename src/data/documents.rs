@@ -39,6 +39,24 @@ impl Documents {
         }
     }
 
+    /// Some documents, which make whole queries, in this order.
+    pub(super) fn gathered(&self, order: ContentOrder, queries: &[u32], docs: &[u32]) -> Self {
+        Self {
+            labels: of(&self.labels, docs),
+            row_weight: self.row_weight.as_deref().map(|weight| of(weight, docs)),
+            query_weight: self.query_weight.as_deref().map(|weight| of(weight, queries)),
+            base_score: self.base_score.as_deref().map(|scores| of(scores, docs)),
+            position: self.position.as_deref().map(|position| of(position, docs)),
+            extra_labels: (self.extra_labels.iter())
+                .map(|ExtraLabels { name, values }| ExtraLabels {
+                    name: name.clone(),
+                    values: of(values, docs),
+                })
+                .collect(),
+            order,
+        }
+    }
+
     /// The number of documents.
     pub fn num_docs(&self) -> usize {
         self.labels.len()
@@ -157,4 +175,9 @@ impl Documents {
             + floats
             + places
     }
+}
+
+/// The values at some places.
+fn of<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
+    places.iter().map(|&place| values[place as usize]).collect()
 }

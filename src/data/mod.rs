@@ -3,7 +3,8 @@
 //! A [`Dataset`] holds binned cells, labels, queries and weights. It is made in two passes over the raw
 //! values, whole or in batches: a [`RowSample`](crate::binning::RowSample) sees all rows and chooses the bins,
 //! then a [`DatasetBuilder`] bins all rows. An evaluation set shares the bins of its training set and
-//! needs one pass. Raw values are not kept; a [`RawDataset`], for nets, keeps only these.
+//! needs one pass. Raw values are kept of small datasets only, so that training may rank them within queries; a
+//! [`RawDataset`], for nets, keeps only these.
 //!
 //! Documents are in an order that depends on their content only, so that no result can depend on the
 //! order of the caller's rows; [`Documents::rows`] maps back to these.
@@ -13,7 +14,9 @@ mod builder;
 mod content_order;
 mod dataset;
 mod documents;
+mod folds;
 pub mod inspect;
+mod kept_values;
 pub mod labels;
 pub mod letor;
 pub mod line_source;
@@ -35,6 +38,7 @@ pub use arrays::{
 pub use builder::{DatasetBuilder, ExtraLabels, RowData};
 pub use dataset::Dataset;
 pub use documents::Documents;
+pub use folds::Part;
 pub use load::{LoadOptions, Loaded, load_files};
 pub use raw_dataset::RawDataset;
 pub use text_base::TextBase;

@@ -84,17 +84,20 @@ pub(super) fn category_lists(lists: BTreeMap<u32, CategoryList>) -> CategoryList
     lists.into_iter().map(|(feature, list)| (feature, list.into())).collect()
 }
 
-/// How bins are chosen: `max_bins`, `sample_rows`, whether ranks within queries are features too, the
+/// How bins are chosen: `max_bins`, `sample_rows`, whether ranks within queries are features too (`None`
+/// if this may be decided when training begins), the
 /// features that hold categories, and the lists of those.
 #[derive(FromPyObject)]
-pub(super) struct BinArgs(usize, usize, bool, Vec<u32>, CategoryLists);
+pub(super) struct BinArgs(usize, usize, Option<bool>, Vec<u32>, CategoryLists);
 
 impl BinArgs {
     fn options(self) -> BinOptions {
         let Self(max_bins, sample_rows, query_ranks, categorical, lists) = self;
         let category_lists =
             lists.into_iter().map(|(feature, list)| (feature, list.into())).collect();
-        BinOptions { max_bins, sample_rows, categorical, category_lists, query_ranks }
+        let keep_values = query_ranks.is_none();
+        let query_ranks = query_ranks.unwrap_or(false);
+        BinOptions { max_bins, sample_rows, categorical, category_lists, query_ranks, keep_values }
     }
 }
 
@@ -396,6 +399,38 @@ impl PyDataset {
     /// A hash of everything that training uses; equal for any order of the rows.
     fn fingerprint(&self) -> u64 {
         self.inner.fingerprint()
+    }
+
+    /// Whether ranks within queries can be added to it.
+    #[getter]
+    fn keeps_values(&self) -> bool {
+        self.inner.keeps_values()
+    }
+
+    /// The dataset with ranks within queries, with the bins of a training set that has them if given; None
+    /// if its values were not kept.
+    fn with_query_ranks(
+        &self,
+        like: Option<&PyBinning>,
+        num_threads: Option<usize>,
+    ) -> PyResult<Option<Self>> {
+        let (dataset, like) = (self.inner.clone(), like.map(|like| like.inner.clone()));
+        let ranked =
+            detached(num_threads, |interrupt| dataset.with_query_ranks(like.as_ref(), interrupt))?;
+        Ok(ranked.map(|inner| Self { inner: Arc::new(inner) }))
+    }
+
+    /// All but one fold and that fold, each with the numbers of its queries here; of larger data, a sample of
+    /// queries.
+    fn fold(
+        &self,
+        fold: usize,
+        num_folds: usize,
+        most_docs: usize,
+    ) -> PyResult<[(Self, NewArray<u32>); 2]> {
+        let dataset = self.inner.clone();
+        let parts = detached(Some(1), |_| dataset.fold(fold, num_folds, most_docs))?;
+        Ok(parts.map(|part| (Self { inner: Arc::new(part.dataset) }, NewArray(part.queries))))
     }
 
     /// The queries and their augmented copies: the caller's row of each document, the number of the query

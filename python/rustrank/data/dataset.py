@@ -60,8 +60,9 @@ class Augmented(NamedTuple):
 class Dataset:
     """Documents with binned features, labels and queries: checked on construction, and immutable.
 
-    Only binned features are kept, at most one byte each; ``X`` is not. Values are rounded to
-    ``float32``. The result does not depend on the order of rows or queries, nor on the number of threads.
+    Features are binned, at most one byte each; ``X`` is not kept, except values of small data (up to 2**24,
+    four bytes each) where ``query_ranks`` is not given. Values are rounded to ``float32``. The
+    result does not depend on the order of rows or queries, nor on the number of threads.
 
     Parameters
     ----------
@@ -104,7 +105,8 @@ class Dataset:
         Whether to add the rank of each value within its query as a feature: the place from the smallest
         value, minus a half, over the number of documents with a value; ties share their mean place. Ranks
         follow all features, as ``rank(NAME)``. A booster trained on them computes them itself and needs
-        the queries: ``booster.predict(X, qid=...)``. By default as in ``like``, else no. Building the dataset
+        the queries: ``booster.predict(X, qid=...)``. By default as in ``like``, else `rustrank.train` adds them
+        to small data where it chooses the settings; False keeps it from that. Building the dataset
         needs 4 more bytes for each value.
     max_bins : int, optional
         The most bins a feature may have, besides the one for missing values: 2 to 255, by default
@@ -149,6 +151,8 @@ class Dataset:
 
     #: Whether its bins are those between the splits of a booster.
     _has_bins_of_booster = False
+    #: The dataset with ranks within queries, once a training has added them.
+    _ranked: Dataset | None = None
 
     @refuses_unknown(OF_DATASET)
     def __init__(
@@ -538,6 +542,14 @@ class Dataset:
             raise wrong_kind("augment", None, "(fraction, copies) such as (0.7, 5)")
         rows, qid, query = self._core.augmented(taken, whole("seed", seed, 0, 2**64 - 1))
         return Augmented(rows.astype(np.int64), qid.astype(np.int64), self.query_ids[query])
+
+    def of_same_docs(self, core: _rustrank.Dataset, queries: Any = None) -> Dataset:
+        """Return a dataset of the same documents, or of those of some queries, in another form."""
+        ids = self._query_ids if queries is None else self._query_ids[queries]
+        names = building.raw_names(self)
+        made = Dataset.__new__(Dataset)._finish(core, names, ids, base=self._base, warns=False)
+        made._has_bins_of_booster = self._has_bins_of_booster
+        return made
 
     def require_pairs(self) -> None:
         """Raise `DataError` unless some query has two different labels."""

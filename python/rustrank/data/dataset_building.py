@@ -57,7 +57,7 @@ class ReadOptions:
 
 #: Options of binning: bins, sampled rows, ranks within queries, categorical features and their texts.
 BinOptions: TypeAlias = tuple[
-    int, int, bool, list[int], Mapping[int, list[str] | list[bool] | list[float]]
+    int, int, bool | None, list[int], Mapping[int, list[str] | list[bool] | list[float]]
 ]
 
 
@@ -316,7 +316,7 @@ def bins_of(
         most = 255 if max_bins is None else whole("max_bins", max_bins, 2, 255)
         rows = 65_536 if sample_rows is None else whole("sample_rows", sample_rows, 2, 2**30)
         own = categories or Categories(numbers_of(more.get("categorical"), names, None))
-        return most, rows, bool(ranks), own.features, own.lists
+        return most, rows, ranks, own.features, own.lists
     binning = binning_of(like)
     if binning is None:
         raise wrong_kind("like", like, "a Dataset or a Booster")
