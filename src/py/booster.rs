@@ -200,6 +200,13 @@ impl PyBooster {
         Ok(Self::of(model))
     }
 
+    /// The same model with one more attribute.
+    fn with_attribute(&self, name: &str, value: String) -> Self {
+        let mut model = Model::clone(&self.inner);
+        model.set_attribute(name, value);
+        Self::of(model)
+    }
+
     /// The weighted sum of models, each with a normalisation of its scores.
     #[staticmethod]
     fn sum(

@@ -10,6 +10,10 @@ choices! {
     /// They have in common: lambdas of all pairs, without noise and normaliser; splits by least squares;
     /// leaf values by Newton's step (Burges 2010, section 7).
     pub enum Preset {
+        /// Chosen from the data by the Python package; the defaults here.
+        Auto = "auto",
+        /// The defaults, and nothing chosen from the data.
+        Plain = "plain",
         /// To adapt a base to a small sample of another market: at each node 0.7 of the docs and of the
         /// features (Gao et al. 2009, section 5.3); and the trees of Wu et al. 2008, shallow and
         /// shrunk.
@@ -18,6 +22,9 @@ choices! {
         /// real sets (`benches/RESULTS.md`), where the datasets had the ranks of values within their
         /// queries too.
         Noisy = "noisy",
+        /// For judgements without much noise: deep symmetric trees, and pairs of nearly equal scores count
+        /// most.
+        Clean = "clean",
         /// `LambdaSMART` of Wu, Burges, Svore and Gao 2008, section 5.2: 500 trees of 20 leaves, rate
         /// 0.1. For `LambdaMART`, without a base, the same section has 1000 trees, of 10 leaves on the
         /// artificial data and of 15 on Web-1.
@@ -44,6 +51,14 @@ impl Preset {
     /// The parameters that it sets, by name.
     pub fn values(self) -> Vec<(&'static str, ParamValue)> {
         match self {
+            Self::Auto | Self::Plain => Vec::new(),
+            Self::Clean => vec![
+                ("tree_shape", TreeShape::Symmetric.value()),
+                ("num_leaves", 64usize.value()),
+                ("l2", 3.0.value()),
+                ("features_per_tree", 0.7.value()),
+                ("random_strength", 1.0.value()),
+            ],
             Self::Robust => vec![
                 ("learning_rate", 0.05.value()),
                 ("num_leaves", 15usize.value()),

@@ -80,9 +80,12 @@ parameters! {
         /// it was trained on the same bins.
         pub base: Foreign = Foreign(ParamValue::None), typed "Booster | None",
             elsewhere "init_model xgb_model warm_start";
-        /// Options that go together; what is given besides wins over them. For small sets of noisy
+        /// Options that go together; what is given besides wins over them. Where nothing about the model is
+        /// given, they are chosen from the data (`auto`, which also chooses what is not given of some that
+        /// are); `plain` is the defaults and nothing else. For small sets of noisy
         /// judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
-        /// (`noisy`: best with `rr.Dataset(..., query_ranks=True)`); to adapt a base to a small sample
+        /// (`noisy`: best with `rr.Dataset(..., query_ranks=True)`); for judgements with little noise, deeper
+        /// symmetric trees, and pairs of nearly equal scores count most (`clean`); to adapt a base to a small sample
         /// of another market, shallow trees, small steps and at each node 0.7 of its docs and of the
         /// features (`robust`). Or as a paper has it: lambdas of all pairs without noise and normaliser,
         /// splits by least squares, and of `LambdaSMART` in Wu et al. 2008, 500 trees of 20 leaves, rate

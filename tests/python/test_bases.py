@@ -272,7 +272,7 @@ def test_presets_give_way_to_what_is_said() -> None:
     noisy = rr.train(train, preset="noisy", num_trees=2)
     assert noisy.params["tree_shape"] == "symmetric"
     assert (noisy.params["random_strength"], noisy.params["pair_normaliser"]) == ("1", "none")
-    with pytest.raises(rr.ParamError, match="expected one of robust, noisy, wu2008"):
+    with pytest.raises(rr.ParamError, match="expected one of auto, plain, robust, noisy"):
         rr.train(train, preset="fast")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,35 @@ class DescribedModel:
     def params(self) -> dict[str, str]:
         """The parameters and the objective of training, as text."""
         noted = self._core.attributes()
-        return {name: value for name, value in noted.items() if not name.startswith("categories.")}
+        return {
+            name: value
+            for name, value in noted.items()
+            if not name.startswith("categories.") and name != "chosen"
+        }
+
+    @property
+    def chosen(self) -> dict[str, Any] | None:
+        """What `rustrank.train` chose from the data, and why; None where its caller chose.
+
+        ``options`` are parameters of `rustrank.train` that train the same trees again, on a `Dataset` made with the
+        ``query_ranks`` that it has, too. ``values`` are the means of ``metric`` over ``queries`` held-out queries
+        for each preset that was tried.
+
+        Examples
+        --------
+        >>> import rustrank as rr
+        >>> data = rr.datasets.make_polynomial(num_queries=30, seed=1)
+        >>> train = rr.Dataset(data.X, data.y, qid=data.qid)
+        >>> booster = rr.train(train, progress=False)
+        >>> sorted(booster.chosen["options"])
+        ['learning_rate', 'num_trees', 'preset']
+        >>> pinned = rr.Dataset(data.X, data.y, qid=data.qid, query_ranks=booster.chosen["query_ranks"])
+        >>> again = rr.train(pinned, **booster.chosen["options"])
+        >>> bool((again.predict(pinned) == booster.predict(pinned)).all())
+        True
+        """
+        text = self._core.attributes().get("chosen")
+        return None if text is None else dict(json.loads(text))
 
     @property
     def position_bias(self) -> NDArray[np.float64] | None:

@@ -12,6 +12,7 @@ from rustrank import _rustrank
 from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset, as_dataset
 from rustrank.data.dataset_building import ReadOptions, raw_names
+from rustrank.data.ranked import as_booster_sees
 from rustrank.errors import DataError, ParamError, shown, wrong_value
 from rustrank.formatting import count, html_facts, number
 from rustrank.inputs.categories import numbered_for
@@ -197,6 +198,7 @@ class Booster(RankingModel, DescribedModel):
             for name, given in {"qid": qid, "group": group}.items():
                 if given is not None:
                     raise wrong_value(name, given, "none: a Dataset knows its queries")
+            X = as_booster_sees(self, X)
             of_set, hint = ("X", raw_names(X)), "make the Dataset like= this booster"
             check_joined_names(("the model", raw_names(self)), of_set, hint)
             base = None if X._base is None else X._base._core
@@ -460,8 +462,8 @@ class Booster(RankingModel, DescribedModel):
         name = text("metric", metric)
         judging = Judging(name, gain, "expected", "skip", relevant_from, max_label, num_threads)
         bounds = real("low", low), real("high", high), whole("most_passes", most_passes, 1, 2**31)
-        core = as_dataset(dataset, "dataset")._core
-        other = None if valid is None else as_dataset(valid, "valid")._core
+        core = as_booster_sees(self, as_dataset(dataset, "dataset"))._core
+        other = None if valid is None else as_booster_sees(self, as_dataset(valid, "valid"))._core
         made, history, held_out = self._core.reweigh((core, other), judging, bounds)
         booster = Booster._of(made)
         booster.history = {"dataset": {name: np.array(history)}}
@@ -517,7 +519,7 @@ class Booster(RankingModel, DescribedModel):
         True
         """
         schema, given = TRAININGS["refit"], {**locals(), **of_objective}
-        core = as_dataset(dataset, "dataset")._core
+        core = as_booster_sees(self, as_dataset(dataset, "dataset"))._core
         losses = [name for name, one in schema.items() if one.group == "objective"]
         refuse_unknown(of_objective, [*losses, "relevant_from"])
         check_objective(objective)
@@ -574,7 +576,7 @@ class Booster(RankingModel, DescribedModel):
             more = f", which is called {ours[kind]!r} here" if kind in ours else ""
             raise wrong_value("kind", kind, f"'reduction', 'count' or 'permutation'{more}")
         check_has_bins(self)
-        permuted = as_dataset(dataset, "dataset")
+        permuted = as_booster_sees(self, as_dataset(dataset, "dataset"))
         judging = Judging(
             text("metric", metric), gain, "expected", "skip", relevant_from, max_label, num_threads
         )

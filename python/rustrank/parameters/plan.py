@@ -340,6 +340,11 @@ def _metrics(given: Any) -> list[str | Measurement]:
     return metrics
 
 
+def names_of_metrics(given: Any) -> list[str]:
+    """Return the names of the option ``metric``, which is no mapping."""
+    return _names_of(_metrics(given))
+
+
 def _names_of(metrics: Sequence[str | Measurement]) -> list[str]:
     return [metric if isinstance(metric, str) else metric.name for metric in metrics]
 

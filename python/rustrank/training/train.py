@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from rustrank import _rustrank
 from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset, dataset_of
+from rustrank.data.ranked import sets_with_ranks
 from rustrank.distributed.mpi import launched_world_size
 from rustrank.errors import ParamError, ParamKindError, warn_caller
 from rustrank.inputs.docs import DocArguments, has_parts, is_dataset
 from rustrank.parameters.hints import refuse_unknown
-from rustrank.parameters.plan import EarlyStopping, Plan, train_options
+from rustrank.parameters.plan import EarlyStopping, Plan, sets_by_name, train_options
 from rustrank.parameters.schema import TRAININGS, signature_of
+from rustrank.training.choosing import choose
 from rustrank.training.exportable import check_exportable
 from rustrank.training.rounds import Reporting, Round, booster_of
 
@@ -268,18 +270,21 @@ def train(
         ``base_score``. By default the base that the training set was made with. With ``workers``,
         any booster that has the features of the shards: each worker scores its documents by it as
         it reads them, unless it was trained on the same bins.
-    preset : {"robust", "noisy", "wu2008", "paper", "burges2010", "gao2009", "svore2011", "yahoo2010"}, optional
-        Options that go together; what is given besides wins over them. For small sets of noisy
+    preset : {"auto", "plain", "robust", "noisy", "clean", "wu2008", "paper", "burges2010", "gao2009", "svore2011", "yahoo2010"}, optional
+        Options that go together; what is given besides wins over them. Where nothing about the
+        model is given, they are chosen from the data (``auto``, which also chooses what is not
+        given of some that are); ``plain`` is the defaults and nothing else. For small sets of noisy
         judgements, symmetric trees whose splits are left to chance a little, and pairs as they are
-        (``noisy``: best with ``rr.Dataset(..., query_ranks=True)``); to adapt a base to a small
-        sample of another market, shallow trees, small steps and at each node 0.7 of its docs and of
-        the features (``robust``). Or as a paper has it: lambdas of all pairs without noise and
-        normaliser, splits by least squares, and of ``LambdaSMART`` in Wu et al. 2008, 500 trees of
-        20 leaves, rate 0.1 (``wu2008``, or ``paper``); of Burges 2010, that alone (``burges2010``);
-        of Gao et al. 2009, 500 trees of 20 leaves, rate 0.5, at each node 0.7 of its docs and of
-        the features (``gao2009``); of Svore and Burges 2011, 1000 trees of 200 leaves, rate 0.1
-        (``svore2011``); of the winner of the Yahoo! challenge, 3000 trees of 110 leaves, rate 0.05
-        (``yahoo2010``).
+        (``noisy``: best with ``rr.Dataset(..., query_ranks=True)``); for judgements with little
+        noise, deeper symmetric trees, and pairs of nearly equal scores count most (``clean``); to
+        adapt a base to a small sample of another market, shallow trees, small steps and at each
+        node 0.7 of its docs and of the features (``robust``). Or as a paper has it: lambdas of all
+        pairs without noise and normaliser, splits by least squares, and of ``LambdaSMART`` in Wu et
+        al. 2008, 500 trees of 20 leaves, rate 0.1 (``wu2008``, or ``paper``); of Burges 2010, that
+        alone (``burges2010``); of Gao et al. 2009, 500 trees of 20 leaves, rate 0.5, at each node
+        0.7 of its docs and of the features (``gao2009``); of Svore and Burges 2011, 1000 trees of
+        200 leaves, rate 0.1 (``svore2011``); of the winner of the Yahoo! challenge, 3000 trees of
+        110 leaves, rate 0.05 (``yahoo2010``).
     exportable : {"lightgbm", "xgboost", "ranklib", "onnx", "rustrank"}, optional
         The format that ``Booster.export`` is to write the model in: a data set, an objective or a
         base whose model that format cannot hold is an error before the first round.
@@ -364,6 +369,18 @@ def train(
         return train_on_workers({"dataset": dataset, **every}, trained)
     data, every = _data_sets(dataset, DocArguments(y, qid, group), every)
     _warn_of_bins_of_booster(data)
+    data, every = _as_base_sees(data, every)
+    with errors_in_order_of_rows(data, every):
+        choice = choose(data, options, every)
+    if choice is None:
+        return _trained_on_few(data, every, options)
+    choice.report(options.get("progress"))
+    with errors_in_order_of_rows(choice.data, choice.options):
+        return choice.noted(trained(choice.data, choice.options))
+
+
+def _trained_on_few(data: Dataset, every: dict[str, Any], options: Mapping[str, Any]) -> Booster:
+    """Train; with smaller leaves than the default where there are too few docs for it."""
     try:
         with errors_in_order_of_rows(data, every):
             return trained(data, every)
@@ -378,6 +395,17 @@ def train(
     )
     with errors_in_order_of_rows(data, every):
         return trained(data, {**every, "min_leaf_docs": fewer})
+
+
+def _as_base_sees(data: Dataset, options: dict[str, Any]) -> tuple[Dataset, dict[str, Any]]:
+    """Add ranks within queries to the data sets if the base has learned from ranks."""
+    base = options["base"]
+    if not getattr(base, "query_ranks", False) or base.num_features != 2 * data.num_features:
+        return data, options
+    found = sets_with_ranks(data, sets_by_name(options["valid"]))
+    if found is None:
+        return data, options
+    return found[0], {**options, "valid": found[1] or None}
 
 
 def _warn_of_bins_of_booster(data: Dataset) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ from rustrank.formatting import number, text_table
 from rustrank.inputs.scalars import gain_of
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from rustrank.cli.category_columns import TextColumns
@@ -77,7 +77,12 @@ def register(parser: Parser) -> None:
     add("model", "MODEL", "where to save the model")
     add("--valid", "DATA", "a validation set; may be repeated", action="append")
     parser.share("categorical")
-    flag("--query-ranks", "rank values within queries, as features of their own")
+    parser.add_argument(
+        "--query-ranks",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="rank values within queries, as features of their own (chosen where no parameter of the model is given)",
+    )
     flag("--resume", "go on from --checkpoint, if that file exists")
     parser.share("more_data", *READING, "progress", "threads", "json")
     group = parser.add_argument_group("parameters of rustrank.train")

@@ -1,0 +1,296 @@
+"""The choice of settings from the data, where the caller of `rustrank.train` gives none about the model.
+
+Each candidate is a preset with a learning rate. They are trained on some queries and judged on others: on those
+of the validation set or, without one, on each of five folds. The first candidate, for noisy judgements, is
+kept unless another one is better by more than chance would explain. The folds also say how many trees there are.
+Nothing here depends on the order of rows or on the number of threads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rustrank.data.ranked import sets_with_ranks
+from rustrank.errors import ParamError
+from rustrank.formatting import count
+from rustrank.metrics.evaluation import Judging
+from rustrank.parameters.plan import (
+    EarlyStopping,
+    names_of_metrics,
+    sets_by_name,
+    train_options,
+)
+from rustrank.parameters.schema import TRAININGS
+from rustrank.training.probes import PATIENCE, SMOOTH, Probe, Probes, better
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rustrank.data.dataset import Dataset
+    from rustrank.model.booster import Booster
+
+#: The attribute of a model that says what was chosen.
+CHOSEN = "chosen"
+#: What is tried, the first for judgements with much noise.
+CANDIDATES: tuple[dict[str, Any], ...] = (
+    {"preset": "noisy", "learning_rate": 0.05},
+    {"preset": "clean", "learning_rate": 0.1},
+)
+#: The most rounds.
+_ROUNDS = 1000
+#: The number of folds; data with more documents than the second number have one, of a sample of queries.
+_FOLDS, _MOST_DOCS = 5, 1 << 17
+#: Fewer queries with different labels say too little: nothing is chosen.
+_FEWEST_QUERIES = 20
+#: Another candidate than the first must be better by so many standard errors.
+_ERRORS = 2.0
+#: Parameters that may be given: they say nothing about the model.
+_NOT_OF_MODEL = {
+    "seed",
+    *(name for name, one in TRAININGS["train"].items() if one.group in ("run", "labels")),
+} - {"base", "guard", "preset"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The settings that were chosen, with the data sets that they need.
+
+    Attributes
+    ----------
+    data : Dataset
+        The training set, perhaps with ranks within queries.
+    options : dict
+        All options of `rustrank.train`.
+    chosen : mapping
+        Those of them that were chosen.
+    metric : str
+        What decided.
+    num_queries : int
+        The number of queries that it was the mean over.
+    values : mapping
+        Its mean by candidate.
+    """
+
+    data: Dataset
+    options: dict[str, Any]
+    chosen: dict[str, Any]
+    metric: str
+    num_queries: int
+    values: dict[str, float]
+
+    def noted(self, booster: Booster) -> Booster:
+        """Write the choice into the booster, with the number of trees that it has."""
+        note = {
+            "options": {**self.chosen, "num_trees": booster.num_rounds},
+            "query_ranks": self.data.query_ranks,
+            "metric": self.metric,
+            "queries": self.num_queries,
+            "values": self.values,
+        }
+        text = json.dumps(note)
+        for one in {id(one): one for one in (booster, booster.all_rounds)}.values():
+            one._core = one._core.with_attribute(CHOSEN, text)
+        return booster
+
+    def __str__(self) -> str:
+        """Say in one line what was chosen and why."""
+        chosen = dict(self.chosen)
+        if self.options["early_stopping"] is not None:
+            chosen["num_trees"] = f"up to {chosen['num_trees']}"
+        shown = [f"{name} {value}" for name, value in chosen.items()]
+        ranks = ["ranks within queries"] if self.data.query_ranks else []
+        values = ", ".join(f"{name} {value:.4f}" for name, value in self.values.items())
+        queries = count(self.num_queries, "held-out query", "held-out queries")
+        return (
+            f"chosen by {self.metric} on {queries} ({values}): {', '.join([*shown, *ranks])}; "
+            "preset='plain' keeps the defaults"
+        )
+
+    def report(self, progress: bool | None) -> None:
+        """Print it, unless ``progress=False`` was given."""
+        if progress is not False and sys.stderr is not None:
+            print(f"rustrank: {self}", file=sys.stderr, flush=True)  # noqa: T201 - what people should know
+
+
+def choose(data: Dataset, given: Mapping[str, Any], options: Mapping[str, Any]) -> Choice | None:
+    """Return what to train with; None where the caller has said it, or the data say too little.
+
+    Parameters
+    ----------
+    data : Dataset
+        The training set.
+    given : mapping
+        The options of `rustrank.train` that its caller has given.
+    options : mapping
+        All of them, with datasets as validation sets.
+    """
+    if not _is_wanted(given) or options["base"] is not None or data._core.has_base_scores:
+        return None
+    if _num_judged(data) < _FEWEST_QUERIES:
+        return None
+    task = _Task.of(data, given, options)
+    try:
+        return _by_folds(task) if task.held is None else _by_valid(task, task.held)
+    except ParamError as error:
+        # So few documents that no split leaves enough of them.
+        if error.code == "min_leaf_docs":
+            return None
+        raise
+
+
+def _is_wanted(given: Mapping[str, Any]) -> bool:
+    """Return whether nothing about the model was given, or ``preset="auto"``."""
+    if given.get("objective", "lambdamart") != "lambdamart":
+        return False
+    if isinstance(given.get("metric"), Mapping) or given.get("guard") or given.get("workers"):
+        return False
+    if (preset := given.get("preset")) is not None:
+        return bool(preset == "auto")
+    return all(given[name] is None for name in given.keys() - _NOT_OF_MODEL - {"objective"})
+
+
+def _num_judged(data: Dataset) -> int:
+    """Return the number of queries with different labels."""
+    codes, labels = data._core.query_codes(), data.labels
+    least, most = np.full(data.num_queries, np.inf), np.full(data.num_queries, -np.inf)
+    np.minimum.at(least, codes, labels)
+    np.maximum.at(most, codes, labels)
+    return int((least < most).sum())
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The data and what was asked for."""
+
+    data: Dataset
+    sets: Mapping[str, Dataset]
+    given: Mapping[str, Any]
+    #: All options, as the caller gave them, with the data sets as they are here.
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, data: Dataset, given: Mapping[str, Any], options: Mapping[str, Any]) -> _Task:
+        """Return the task with ranks within queries in all sets, if these can have them."""
+        sets = sets_by_name(options["valid"])
+        is_free = options["exportable"] in (None, "rustrank")
+        data, sets = (sets_with_ranks(data, sets) if is_free else None) or (data, sets)
+        given = {name: value for name, value in given.items() if name != "preset"}
+        return cls(data, sets, given, {**options, "valid": sets or None})
+
+    @property
+    def held(self) -> Dataset | None:
+        """The validation set that early stopping looks at, if there is one."""
+        rule = self.options["early_stopping"]
+        if isinstance(rule, EarlyStopping) and rule.valid is not None:
+            return self.sets.get(rule.valid)
+        return next((one for one in self.sets.values() if one is not self.data), None)
+
+    @property
+    def place_of_metric(self) -> int:
+        """The place of the metric that decides: that of early stopping, by default the first."""
+        names, rule = names_of_metrics(self.options["metric"]), self.options["early_stopping"]
+        chosen = rule.metric if isinstance(rule, EarlyStopping) else None
+        return names.index(chosen) if chosen in names else 0
+
+    @property
+    def judging(self) -> Judging:
+        """The metric that candidates are compared by: NDCG@10 where it is a function of the caller's."""
+        options, at = self.options, self.place_of_metric
+        metric = options["metric"]
+        one = metric if isinstance(metric, str) or callable(metric) else list(metric)[at]
+        relevant_from = options["relevant_from"]
+        return Judging(
+            one if isinstance(one, str) else "ndcg@10",
+            options["gain"],
+            relevant_from=1 if relevant_from is None else relevant_from,
+            max_label=options["max_label"],
+            num_threads=options["num_threads"],
+        )
+
+    def options_of(self, candidate: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all options with those of a candidate, over which given ones win."""
+        every = train_options({**candidate, **self.given})
+        # What was made of the options that were given.
+        return every | {name: self.options[name] for name in ("valid", "missing_is_unknown")}
+
+    @property
+    def most_rounds(self) -> int:
+        """The most rounds that are tried."""
+        most: int = self.options["num_trees"] if "num_trees" in self.given else _ROUNDS
+        return most
+
+    def tried(
+        self,
+        candidate: Mapping[str, Any],
+        *parts: tuple[Dataset, Dataset],
+        after: Sequence[Probe] = (),
+    ) -> Probes:
+        """Train a candidate on parts of the data, each with queries that it is judged on."""
+        cores = self.options["num_threads"] or os.cpu_count() or 1
+        n_jobs = min(cores, len(parts))
+        options = {
+            **self.options_of(candidate),
+            "num_trees": self.most_rounds,
+            "num_threads": cores // n_jobs,
+        }
+        probes = [Probe(fit, held, options, self.place_of_metric) for fit, held in parts]
+        return Probes([*after, *probes], self.most_rounds, n_jobs)
+
+    def choice(self, probes: list[Probes], at: int, more: dict[str, Any]) -> Choice | None:
+        """Return a candidate and what else was chosen; None where the metric has no value."""
+        values = {
+            str(candidate["preset"]): one.value
+            for candidate, one in zip(CANDIDATES, probes, strict=True)
+        }
+        if not np.isfinite(list(values.values())).all():
+            return None
+        candidate, judging = CANDIDATES[at], self.judging
+        chosen = {name: value for name, value in candidate.items() if name not in self.given}
+        options = {**self.options_of(candidate), **more}
+        chosen |= {"num_trees": options["num_trees"]}
+        judged = int(np.isfinite(probes[at].per_query(judging)).sum())
+        metric = names_of_metrics(self.options["metric"])[self.place_of_metric]
+        return Choice(self.data, options, chosen, metric, judged, values)
+
+
+def _by_valid(task: _Task, held: Dataset) -> Choice | None:
+    """Choose by the validation set, which then says how many trees there are."""
+    part = _sample(task.data), _sample(held)
+    probes = [task.tried(candidate, part) for candidate in CANDIDATES]
+    more: dict[str, Any] = {"num_trees": task.most_rounds}
+    if task.options["early_stopping"] is None:
+        name = next(name for name, one in task.sets.items() if one is held)
+        more["early_stopping"] = EarlyStopping(PATIENCE, valid=name, smooth=SMOOTH)
+    return task.choice(probes, better(probes, task.judging, _ERRORS), more)
+
+
+def _by_folds(task: _Task) -> Choice | None:
+    """Choose by folds of the training set, which also say how many trees there are."""
+    is_large = task.data.num_docs > _MOST_DOCS
+    parts = [_parts(task.data, fold, _FOLDS) for fold in range(1 if is_large else _FOLDS)]
+    probes = [task.tried(candidate, parts[0]) for candidate in CANDIDATES]
+    # A candidate that is not ahead on the first fold is out.
+    left = [at for at, one in enumerate(probes) if not at or one.value > probes[0].value]
+    for at in left if len(parts) > 1 else []:
+        probes[at] = task.tried(CANDIDATES[at], *parts[1:], after=probes[at].probes)
+    best = left[better([probes[at] for at in left], task.judging, _ERRORS)]
+    rounds = task.most_rounds if "num_trees" in task.given else probes[best].best
+    return task.choice(probes, best, {"num_trees": rounds})
+
+
+def _sample(data: Dataset) -> Dataset:
+    """Return a set, or a sample of the queries of a large one."""
+    return data if data.num_docs <= _MOST_DOCS else _parts(data, 1, 1)[0]
+
+
+def _parts(data: Dataset, fold: int, num_folds: int) -> tuple[Dataset, Dataset]:
+    """Return all but one fold, and that fold; of a large set, those of a sample of its queries."""
+    fit, held = data._core.fold(fold, num_folds, _MOST_DOCS)
+    return data.of_same_docs(*fit), data.of_same_docs(*held)
