@@ -217,6 +217,68 @@ fn models_of_ranks_hold_no_others() {
     }
 }
 
+/// Trees on the two raw features.
+fn raw_model() -> Model {
+    let ranked = ranked_model();
+    let mut raw = Model::new(2);
+    for tree in ranked.trees() {
+        let on_raw = |split: &Split| Split { feature: split.feature % 2, ..*split };
+        let splits = tree.splits().iter().map(on_raw).collect();
+        raw.push(Tree::new(splits, tree.leaves().to_vec())).unwrap();
+    }
+    raw
+}
+
+#[test]
+fn a_sum_looks_at_ranks_if_a_model_in_it_does() {
+    let (ranked, raw) = (ranked_model(), raw_model());
+    let sum = |parts: [(f64, &Model); 2]| {
+        Model::sum(parts.map(|(weight, model)| (weight, model.clone())).to_vec()).unwrap()
+    };
+    let inside = sum([(1.0, &ranked), (1.0, &raw)]);
+    // Each sum with the weight of its trees on ranks, and of those on raw features alone.
+    let sums = [
+        (sum([(2.0, &ranked), (0.5, &raw)]), 2.0, 0.5),
+        (sum([(0.5, &raw), (2.0, &ranked)]), 2.0, 0.5),
+        (sum([(3.0, &inside), (1.0, &raw)]), 3.0, 4.0),
+        (sum([(1.0, &ranked), (3.0, &inside)]), 4.0, 3.0),
+        (sum([(1.0, &ranked), (3.0, &ranked)]), 4.0, 0.0),
+        (sum([(1.0, &raw), (3.0, &raw)]), 0.0, 4.0),
+    ];
+    let bounds = [0, 3, 40, 200];
+    let rows = table(200, 2, 21);
+    let explained = |model: &Model| {
+        let width = model.num_explained_features() + 1;
+        let mut values = vec![0.0; 200 * width];
+        model.explainer().unwrap().explain_queries(&rows, &bounds, &mut values).unwrap();
+        values.chunks(width).map(<[f64]>::to_vec).collect::<Vec<_>>()
+    };
+    let (of_ranked, of_raw) = (explained(&ranked), explained(&raw));
+    let (by_ranked, by_raw) = (ranked.split_importance(), raw.split_importance());
+    for (sum, ranks, plain) in sums {
+        let looks = ranks > 0.0;
+        let width = if looks { 4 } else { 2 };
+        assert_eq!((sum.looks_at_ranks(), sum.num_explained_features()), (looks, width));
+        let wanted = |feature: usize| {
+            let of_plain = by_raw.reduction.get(feature).unwrap_or(&0.0);
+            ranks * by_ranked.reduction[feature] + plain * of_plain
+        };
+        let found = sum.split_importance();
+        assert_eq!(found.reduction, (0..width).map(wanted).collect::<Vec<_>>());
+        assert_eq!(found.count.len(), width);
+        for (doc, values) in explained(&sum).iter().enumerate() {
+            let (ranked, raw) = (&of_ranked[doc], &of_raw[doc]);
+            let mut wanted: Vec<f64> = ranked[..width].iter().map(|value| ranks * value).collect();
+            wanted.iter_mut().zip(&raw[..2]).for_each(|(sum, value)| *sum += plain * value);
+            wanted.push(ranks * ranked[4] + plain * raw[2]);
+            assert!(values.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-12));
+        }
+        for library in ["lightgbm", "xgboost", "ranklib", "onnx"] {
+            assert_eq!(sum.to_foreign(library).is_err(), looks);
+        }
+    }
+}
+
 #[test]
 fn the_text_of_a_model_says_that_it_ranks() {
     let model = ranked_model();

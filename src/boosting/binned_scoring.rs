@@ -10,7 +10,7 @@ use crate::Interrupt;
 use crate::binning::{BinnedMatrix, Binning};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::model::binned::no_bins;
+use crate::model::binned::{no_bins, some_rank};
 use crate::model::{Component, Forest, Model, Part, Set, Tree};
 use crate::tree::BinnedTree;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +76,9 @@ pub fn scores_bins(model: &Model, binning: &Binning) -> bool {
 /// Models other than sums of trees need data sets without base scores, because it is unknown which
 /// part of the model these would stand for.
 pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) -> Result<Vec<f64>> {
+    if model.looks_at_ranks() != model.ranks_features() {
+        return Err(some_rank());
+    }
     check_features(model, dataset)?;
     if !can_score(model, dataset.binning()) {
         native_forests(model)?;

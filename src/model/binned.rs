@@ -21,7 +21,10 @@ impl Model {
         for component in self.components() {
             let part = component.part.kind();
             let ranks = |inner: &Self| inner.ranks_features() != self.ranks_features();
-            if component.normalisation.needs_queries() || part.inner().is_some_and(ranks) {
+            if part.inner().is_some_and(ranks) {
+                return Err(some_rank());
+            }
+            if component.normalisation.needs_queries() {
                 return Err(no_bins());
             }
             if component.is_plain() {
@@ -36,6 +39,12 @@ impl Model {
         }
         Ok(())
     }
+}
+
+/// The error of a sum of models of which only some rank features within queries: no data set has the bins of all.
+pub(crate) fn some_rank() -> Error {
+    Error::data("bins", "the model cannot score binned docs: only some of the models in it rank features within queries")
+        .hint("score the raw features, or mix models that all do")
 }
 
 /// The error of a model that no bins are enough for.

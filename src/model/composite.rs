@@ -242,6 +242,20 @@ impl Model {
         self.query_ranks
     }
 
+    /// Whether splits may look at ranks within queries: it [ranks features](Self::ranks_features), or a model in
+    /// its sum does. Importance and explanations then have values of ranks after those of the raw features.
+    pub fn looks_at_ranks(&self) -> bool {
+        let inner =
+            |component: &Component| component.part.kind().inner().is_some_and(Self::looks_at_ranks);
+        self.query_ranks || self.components.iter().any(inner)
+    }
+
+    /// The number of features that importance and explanations have values of: the raw ones, and as many ranks
+    /// if the model [looks at them](Self::looks_at_ranks).
+    pub fn num_explained_features(&self) -> usize {
+        self.num_raw_features() * if self.looks_at_ranks() { 2 } else { 1 }
+    }
+
     /// Says that the second half of the features are the ranks of the first: of an empty model with
     /// an even number of features.
     pub fn set_ranks_features(&mut self) -> Result<()> {

@@ -16,9 +16,10 @@ pub struct SplitImportance {
 }
 
 impl Model {
-    /// The importance of features by splits, with those of models inside.
+    /// The importance of features by splits, with those of models inside: of raw features, then of their ranks
+    /// within queries if the model [looks at them](Self::looks_at_ranks).
     pub fn split_importance(&self) -> SplitImportance {
-        let none = vec![0.0; self.num_features()];
+        let none = vec![0.0; self.num_explained_features()];
         let mut found =
             SplitImportance { reduction: none.clone(), count: none, left_out: Vec::new() };
         found.add_model(self, 1.0);

@@ -141,9 +141,10 @@ impl PyBooster {
         Ok(Self::of(Model::with_gains(&self.inner, &gains.0)?))
     }
 
+    /// The number of features, with ranks within queries that it or a model in its sum looks at.
     #[getter]
     fn num_features(&self) -> usize {
-        self.inner.num_features()
+        self.inner.num_explained_features()
     }
 
     /// The number of values in a row: without ranks within queries.
@@ -154,7 +155,7 @@ impl PyBooster {
 
     #[getter]
     fn query_ranks(&self) -> bool {
-        self.inner.ranks_features()
+        self.inner.looks_at_ranks()
     }
 
     /// Whether scores depend on the other documents of the query.
@@ -173,6 +174,7 @@ impl PyBooster {
         self.inner.constant()
     }
 
+    /// The names of its own features: in a sum, without ranks that only models in it look at.
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
         self.inner.feature_names().map(<[String]>::to_vec)
@@ -269,7 +271,7 @@ impl PyBooster {
         let values = detached(reading.num_threads, |interrupt| {
             raw.work(RowTask::Explain(self.explainer()?), grouping.as_ref(), interrupt)
         })?;
-        Ok(NewMatrix(values, [raw.num_rows(), self.inner.num_features() + 1]))
+        Ok(NewMatrix(values, [raw.num_rows(), self.inner.num_explained_features() + 1]))
     }
 
     /// The contribution of each feature to the difference of the scores of two rows.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.data.dataset_building import numbered_names
+from rustrank.data.dataset_building import numbered_names, with_ranks
 from rustrank.formatting import count, some
 from rustrank.inputs.categories import as_shown
 from rustrank.inputs.scalars import whole
@@ -48,7 +48,10 @@ class DescribedModel:
 
     @property
     def num_features(self) -> int:
-        """The number of features, ranks within queries included."""
+        """The number of features, ranks within queries included.
+
+        In a sum of models, such as one of `rustrank.mix`, they are included if any of these looks at them.
+        """
         return self._core.num_features
 
     @property
@@ -64,7 +67,13 @@ class DescribedModel:
     @property
     def feature_names(self) -> list[str]:
         """The names of the features; ``f0``, ``f1``, ... where the training set had none."""
-        return self._core.feature_names or numbered_names(self.num_features, self.query_ranks)
+        return self._names or numbered_names(self.num_features, self.query_ranks)
+
+    @property
+    def _names(self) -> list[str] | None:
+        """The names of the features, if they have some; those of ranks, too, which a sum itself does not have."""
+        names = self._core.feature_names
+        return with_ranks(names) if names and len(names) < self.num_features else names
 
     @property
     def params(self) -> dict[str, str]:

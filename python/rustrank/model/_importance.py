@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _FOR_ANY = (
     "sklearn.inspection.permutation_importance(estimator, X, y, scoring=...) needs scores alone, where scoring "
-    'is a function such as lambda r, X, y: rustrank.evaluate(r.predict(X), y, qid=qid)["ndcg@10"]'
+    'is a function such as lambda r, X, y: rustrank.evaluate(r.predict(X, qid=qid), y, qid=qid)["ndcg@10"]'
 )
 
 
@@ -42,10 +42,14 @@ def check_has_bins(booster: Booster) -> None:
     """Raise `DataError` for a model that cannot score the documents of any Dataset."""
     try:
         booster._core.binning()
-    except DataError:
+    except DataError as error:
+        reason = (
+            "only some of its models rank features within queries"
+            if "rank features" in str(error)  # Models without bins have the same code.
+            else "it has a net, a linear part, trees of another library or scores normalised within queries"
+        )
         message = (
             f"kind: got 'permutation', which shuffles the bins of a Dataset: {booster!r} scores raw features "
-            "only, as it has a net, a linear part or trees of another library, and no Dataset can be made for "
-            f"it; {_FOR_ANY}"
+            f"only, as {reason}, and no Dataset can be made for it; {_FOR_ANY}"
         )
         raise DataError(message, code="bins") from None

@@ -123,10 +123,6 @@ class Booster(RankingModel, DescribedModel):
         return self._core.export(text("library", library), path and fspath(path))
 
     @property
-    def _names(self) -> list[str] | None:
-        return self._core.feature_names
-
-    @property
     def all_rounds(self) -> Booster:
         """The booster with all trees, including those after the best round.
 
@@ -547,7 +543,7 @@ class Booster(RankingModel, DescribedModel):
         max_label: float | None = None,
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
-        """Return the importance of each feature.
+        """Return the importance of each feature: a value for each of `feature_names`.
 
         Parameters
         ----------

@@ -154,7 +154,8 @@ def mix(
     Normalisation and weights are part of the new booster, which is saved as one file. The boosters may be
     of any kind, mixtures included, with or without ranks of features within queries. Those with names of
     features must have the same names in the same order. A mixture of several cannot be truncated: truncate
-    the boosters first.
+    the boosters first. If only some of them rank features, the mixture has ranks among its `feature_names`, its
+    importance and its SHAP values, but it scores raw features alone, and no `Dataset`.
 
     Parameters
     ----------

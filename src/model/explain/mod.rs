@@ -57,15 +57,15 @@ impl Explainer {
     /// The same values with the instructions of `level`, for tests and benches.
     pub fn at_level(model: &Model, level: Level) -> Result<Self> {
         let mut made = Self {
-            num_features: model.num_features(),
-            ranks: model.ranks_features(),
+            num_features: model.num_explained_features(),
+            ranks: model.looks_at_ranks(),
             base: 0.0,
             forests: Vec::new(),
             terms: Vec::new(),
             quadrature: Quadrature::default(),
             level: if level.is_available() { level } else { Level::Portable },
         };
-        for term in model.terms().map_err(not_explained)? {
+        for term in model.terms_with_ranks().map_err(not_explained)? {
             match term {
                 Term::Constant(value) => made.base += value,
                 Term::Feature(feature, weight) => made.terms.push((feature, weight)),
@@ -168,7 +168,7 @@ impl Explainer {
             }
         }
         for (forest, paths) in &self.forests {
-            gather(forest, paths, rows, scratch);
+            gather((forest, paths), rows, self.num_features, scratch);
             kernel::forest(self.level, paths, &self.quadrature, scratch);
         }
         for (doc, values) in values.chunks_mut(width).enumerate() {
@@ -215,9 +215,7 @@ fn not_explained(no_sum: NoSum) -> Error {
         NoSum::Queries => {
             ("explain.queries", "scores that are normalised within queries are not explained")
         }
-        NoSum::Ranks => {
-            ("explain.ranks", "only models that all rank features within queries are explained")
-        }
+        NoSum::Ranks => ("explain.ranks", "ranks within queries are not explained"),
         NoSum::Part(noun) => {
             let what = format!("the score of {noun} is not explained: it is no sum");
             let hint = "permutation_importance asks only for scores";
@@ -233,8 +231,14 @@ fn term(weight: f64, value: f64) -> f64 {
 }
 
 /// Brings the cells of the features that a forest looks at side by side.
-fn gather<T: Value>(forest: &Forest, paths: &Paths, rows: &[T], scratch: &mut ExplainScratch) {
-    let width = forest.num_features();
+///
+/// A forest of raw features alone looks at the first half of rows that have their ranks, too.
+fn gather<T: Value>(
+    (forest, paths): (&Forest, &Paths),
+    rows: &[T],
+    width: usize,
+    scratch: &mut ExplainScratch,
+) {
     scratch.cells.clear();
     scratch.cells.resize(paths.columns.len(), [0.0; LANES]);
     for (doc, row) in rows.chunks(width.max(1)).enumerate() {

@@ -46,7 +46,7 @@ impl Model {
     /// The model as a file of another library: `lightgbm`, `xgboost`, `ranklib` or `onnx`; or as ours,
     /// `rustrank`.
     pub fn to_foreign(&self, library: &str) -> Result<Vec<u8>> {
-        if self.ranks_features() && library != "rustrank" {
+        if self.looks_at_ranks() && library != "rustrank" {
             let what = "no other library ranks features within queries";
             return Err(Error::param("model.ranks", what).got(foreign(library.as_bytes())));
         }

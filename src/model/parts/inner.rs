@@ -51,11 +51,7 @@ impl ModelPart for Model {
                     return Err(NoSum::Queries);
                 }
             }
-            let part = component.part.kind();
-            if part.inner().is_some_and(|inner| inner.ranks_features() != self.ranks_features()) {
-                return Err(NoSum::Ranks);
-            }
-            part.add_terms(weight, terms)?;
+            component.part.kind().add_terms(weight, terms)?;
         }
         Ok(())
     }

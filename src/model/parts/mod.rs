@@ -200,19 +200,25 @@ pub(super) enum NoSum {
     Logistic,
     /// It is normalised within queries.
     Queries,
-    /// One model ranks features within queries, and another does not.
+    /// Some of it looks at ranks within queries, which a row does not have.
     Ranks,
     /// It has such a part.
     Part(&'static str),
 }
 
 impl Model {
-    /// The terms of its score, in order.
+    /// The terms of its score in order, of the features of a row alone.
+    #[cfg_attr(not(feature = "interop"), allow(dead_code, reason = "exporters ask for it"))]
+    pub(super) fn terms(&self) -> Result<Vec<Term<'_>>, NoSum> {
+        if self.looks_at_ranks() { Err(NoSum::Ranks) } else { self.terms_with_ranks() }
+    }
+
+    /// The terms of its score in order; features after the raw ones are their ranks within queries.
     #[cfg_attr(
         not(any(feature = "train", feature = "interop")),
         allow(dead_code, reason = "exporters and explanations ask for it")
     )]
-    pub(super) fn terms(&self) -> Result<Vec<Term<'_>>, NoSum> {
+    pub(super) fn terms_with_ranks(&self) -> Result<Vec<Term<'_>>, NoSum> {
         let mut terms = Vec::new();
         self.add_terms(1.0, &mut terms)?;
         Ok(terms)

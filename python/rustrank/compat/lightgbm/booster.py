@@ -16,7 +16,7 @@ from rustrank.compat.lightgbm.model_text import ModelText, is_model_text, text_o
 from rustrank.compat.lightgbm.objectives import objective_of, predicted
 from rustrank.compat.scoring import part_of, scores_of_rounds
 from rustrank.compat.wording import in_words_of
-from rustrank.data.dataset_building import wrong_base
+from rustrank.data.dataset_building import with_ranks, wrong_base
 from rustrank.errors import ModelFormatError, ParamError, warn_caller, wrong_kind, wrong_value
 from rustrank.inputs.files import replace_file
 from rustrank.model.booster import Booster as Native
@@ -263,7 +263,10 @@ class Booster:
 
     def feature_name(self) -> list[str]:
         """Return the names of features; ``Column_0`` and so on where there were none."""
-        return self.native._names or [f"Column_{at}" for at in range(self.num_feature())]
+        if self.native._names:
+            return self.native._names
+        names = [f"Column_{at}" for at in range(self.num_feature())]
+        return with_ranks(names) if self.native.query_ranks else names
 
     def num_feature(self) -> int:
         """Return the number of features."""
