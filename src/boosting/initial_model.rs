@@ -151,6 +151,7 @@ pub(super) fn is_native_forest(component: &Component) -> bool {
 
 /// A model that training on a data set goes on from, with the numbers that the data set gives to categories.
 fn base_for(model: &Model, dataset: &Dataset) -> Result<Model> {
+    check_ranks_of_base(model, dataset)?;
     let what = "the base has another number of features";
     error::check_features(what, model.num_features(), dataset.num_features())?;
     model.check_base()?;
@@ -208,6 +209,24 @@ fn check_ranks(model: &Model, dataset: &Dataset) -> Result<()> {
         .got(of(dataset.query_ranks()))
         .expected(of(model.ranks_features()))
         .hint("make the dataset with like=, from the model or its training set"))
+}
+
+/// Returns an error if only one of a base and a data set of the same raw features has ranks within queries.
+fn check_ranks_of_base(base: &Model, dataset: &Dataset) -> Result<()> {
+    let ranks = dataset.query_ranks();
+    let num_raw = dataset.num_features() / if ranks { 2 } else { 1 };
+    if base.ranks_features() == ranks || base.num_raw_features() != num_raw {
+        return Ok(());
+    }
+    let (of_base, of_dataset, hint) = match (ranks, base.looks_at_ranks()) {
+        (false, _) => ("ranks within queries", "raw features alone", "with query_ranks"),
+        (true, false) => ("raw features alone", "ranks within queries", "without query_ranks"),
+        (true, true) => ("ranks in some of its models", "ranks in all", "without query_ranks"),
+    };
+    Err(Error::data("features.ranks", "the base has other features than the dataset")
+        .got(of_base)
+        .expected(of_dataset)
+        .hint(format!("make the dataset {hint}")))
 }
 
 /// The view of a data set that objectives get.

@@ -211,3 +211,33 @@ def test_what_shows_features_of_a_mixture_shows_ranks(
     numbered = lgb.Booster(model_file=str(path))
     numbered.native._core = rr.mix(_with_and_without_ranks(named=False))._core
     assert numbered.feature_name()[5:7] == ["Column_5", "rank(Column_0)"]
+
+
+def test_training_on_a_base_of_ranks_has_their_importance() -> None:
+    plain, ranked = _with_and_without_ranks(named=True)
+    base = rr.mix([plain, ranked])
+    made = rr.train(rr.Dataset(_frame(), DATA.y, qid=DATA.qid, base=base), num_trees=3)
+    own = np.zeros(12)
+    for tree in made.dump()["trees"][-3:]:
+        nodes = [tree]
+        while nodes:
+            node = nodes.pop()
+            if "feature" in node:
+                own[node["feature"]] += node["reduction"]
+                nodes += [node["left"], node["right"]]
+    assert np.allclose(made.feature_importance(), base.feature_importance() + own)
+    assert made.feature_names == RANKED
+    assert made.truncate(made.num_rounds - 1).feature_names == RANKED
+    wide = rr.Dataset(_frame(), DATA.y, qid=DATA.qid, query_ranks=True)
+    raw = rr.Dataset(_frame(), DATA.y, qid=DATA.qid)
+    for data, of, message in (
+        (
+            wide,
+            base,
+            "got ranks in some of its models, expected ranks in all; make the dataset without",
+        ),
+        (wide, plain, "got raw features alone, .* make the dataset without query_ranks"),
+        (raw, ranked, "got ranks within queries, .* make the dataset with query_ranks"),
+    ):
+        with pytest.raises(rr.DataError, match=message):
+            rr.train(data, base=of, num_trees=1)
