@@ -241,3 +241,19 @@ def test_training_on_a_base_of_ranks_has_their_importance() -> None:
     ):
         with pytest.raises(rr.DataError, match=message):
             rr.train(data, base=of, num_trees=1)
+
+
+@pytest.mark.parametrize("normalise", [None, "query"])
+def test_an_estimator_scores_by_a_base_that_needs_queries(normalise: str | None) -> None:
+    plain, ranked = _with_and_without_ranks(named=False)
+    base = rr.mix([plain, ranked] if normalise is None else [plain, plain], normalise=normalise)
+    ranker = rr.LambdaMART(n_estimators=2).fit(DATA.X, DATA.y, qid=DATA.qid, base=base)
+    booster = ranker.booster_
+    scores = booster.predict(DATA.X, qid=DATA.qid)
+    assert np.array_equal(ranker.predict(DATA.X, qid=DATA.qid), scores)
+    with pytest.raises(rr.DataError, match="fitted with queries"):
+        ranker.predict(DATA.X)
+    if normalise is None:
+        assert len(ranker.feature_importances_) == booster.num_features == 12
+    with pytest.raises(rr.ParamError, match=r"ranks features|depend on the other docs"):
+        rr.adapt(base, (DATA.X, DATA.y, DATA.qid))

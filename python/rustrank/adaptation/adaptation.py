@@ -332,10 +332,15 @@ def _bases(given: Any) -> dict[str, Booster]:
             raise wrong_kind("base" if one is given else f"base[{name!r}]", one, expected, "base")
         bases[text("base", name)] = found
     for name, one in bases.items():
-        if one.query_ranks:
+        if one._core.needs_queries:
+            how = (
+                "ranks features within queries"
+                if one.query_ranks
+                else "has scores that depend on the other docs of the query"
+            )
             message = (
-                f"base: {name!r} ranks features within queries, expected one of raw features alone; "
-                "rr.train(rr.Dataset(..., base=base, query_ranks=True)) goes on from it"
+                f"base: {name!r} {how}, expected one of raw features alone; rr.train(rr.Dataset(..., base=base)) "
+                "goes on from it, with query_ranks=True if all of it ranks features"
             )
             raise ParamError(message, code="base")
     widths = {one.num_features for one in bases.values()}

@@ -179,7 +179,7 @@ class Ranker(ABC):
         """
         booster = self.booster_
         X, qid, _ = without_fitted(X, qid, group, None, self._columns)
-        needed = booster.query_ranks
+        needed = booster._core.needs_queries
         without = self._without_queries() if needed else WithoutQueries.UNUSED
         taken, ids, sizes = queries_within(X, qid, group, self._own_names(), without=without)
         taken = fitted_columns(self, taken)
