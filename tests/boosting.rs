@@ -8,8 +8,8 @@ use rows::{FEATURES, Rows};
 use rustrank::binning::BinOptions;
 use rustrank::boosting::{
     BaseModel, BoostingParams, BoostingTrainer, CustomMetric, DocSampling, Dropout,
-    DropoutNormaliser, EarlyStopping, EvaluationMetric, EvaluationSet, StopReason, TrainingLoss,
-    TrainingPlan, binning_of, permutation_importance, score_dataset,
+    DropoutNormaliser, EarlyStopping, EvaluationMetric, EvaluationSet, Shuffles, StopReason,
+    TrainingLoss, TrainingPlan, binning_of, permutation_importance, score_dataset,
 };
 use rustrank::data::{Dataset, MissingPolicy, StridedTable};
 use rustrank::model::Model;
@@ -539,11 +539,36 @@ fn shuffling_a_feature_that_decides_costs_the_most() {
     let model = Model::from_text(trained(&train, plan(params())).as_bytes()).unwrap();
     let metric: Metric = "ndcg@5".parse().unwrap();
     let never = Interrupt::new();
-    let lost = permutation_importance(&model, &train, &metric, 1, &never).unwrap();
+    let importance = |data: &Dataset, seed, repeats| {
+        permutation_importance(&model, data, &metric, Shuffles { seed, repeats }, &never).unwrap()
+    };
+    let lost = importance(&train, 1, 1);
     assert!(
         lost[0] > lost[1] && lost[1] > lost[2..].iter().copied().fold(0.0, f64::max),
         "{lost:?}"
     );
     let moved = rows.shuffled(3).dataset();
-    assert_eq!(permutation_importance(&model, &moved, &metric, 1, &never).unwrap(), lost);
+    assert_eq!(importance(&moved, 1, 1), lost);
+}
+
+#[test]
+fn repeated_shuffles_are_averaged() {
+    let rows = Rows::new(100, 23);
+    let train = rows.dataset();
+    let model = Model::from_text(trained(&train, plan(params())).as_bytes()).unwrap();
+    let metric: Metric = "ndcg@5".parse().unwrap();
+    let never = Interrupt::new();
+    let importance = |data: &Dataset, seed, repeats| {
+        permutation_importance(&model, data, &metric, Shuffles { seed, repeats }, &never)
+    };
+    let [one, two, many] = [1, 2, 40].map(|repeats| importance(&train, 1, repeats).unwrap());
+    assert!(one != two);
+    assert_eq!(importance(&rows.shuffled(3).dataset(), 1, 40).unwrap(), many);
+    // What single shuffles vary by is averaged out.
+    let other = importance(&train, 2, 40).unwrap();
+    let apart = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f64>();
+    let singles: f64 =
+        (0..10).map(|seed| apart(&importance(&train, seed, 1).unwrap(), &many)).sum();
+    assert!(apart(&other, &many) < singles / 10.0 / 2.0);
+    assert!(importance(&train, 1, 0).is_err());
 }

@@ -5,24 +5,37 @@ use super::initial_model::{ScoreOrigin, is_plain, scores_by};
 use crate::Interrupt;
 use crate::binning::BinnedMatrix;
 use crate::data::Dataset;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hash::mix;
 use crate::metric::{Mean, Metric};
 use crate::model::{Forest, Model, Tree};
 use crate::random::draw;
 use crate::tree::BinnedTree;
 
+/// The shuffles of each feature.
+#[derive(Debug, Clone, Copy)]
+pub struct Shuffles {
+    /// The seed of their random orders.
+    pub seed: u64,
+    /// How many there are: at least 1.
+    pub repeats: u32,
+}
+
 /// The loss in the mean of a metric when the values of a feature are shuffled over all documents,
-/// for each feature; 0 for a feature that the model does not use.
+/// for each feature: the mean over shuffles; 0 for a feature that the model does not use.
 ///
-/// The shuffle depends on the seed and the content of the documents.
+/// A shuffle depends on the seed, its number and the content of the documents.
 pub fn permutation_importance(
     model: &Model,
     dataset: &Dataset,
     metric: &Metric,
-    seed: u64,
+    shuffles: Shuffles,
     interrupt: &Interrupt,
 ) -> Result<Vec<f64>> {
+    let Shuffles { seed, repeats } = shuffles;
+    if repeats == 0 {
+        return Err(Error::param("repeats", "no shuffles").got(repeats).expected(">= 1"));
+    }
     let mean = |scores: &[f64]| {
         let (labels, queries) = (dataset.labels(), dataset.queries());
         let values =
@@ -46,37 +59,42 @@ pub fn permutation_importance(
         let Some(place) = places[feature].filter(|_| !trees.is_empty()) else { continue };
         let matrix = dataset.matrix();
         let mut shuffled: BinnedMatrix = matrix.clone();
-        for (doc, &other) in shuffle(dataset, mix(seed ^ feature as u64)).iter().enumerate() {
-            shuffled.set_code(doc, place, matrix.code(other as usize, place));
-        }
-        if !is_sum {
-            let scorer = BinnedScorer { dataset, matrix: &shuffled, interrupt };
-            let moved = scores_by(&scorer, model, ScoreOrigin::Model)?.into_scores();
-            *loss = unshuffled - mean(&moved)?;
-            continue;
-        }
         // Trees without the feature do not change.
         let coded = |(forest, tree): (&Forest, &Tree)| {
             BinnedTree::new(tree, forest.sets(), dataset.binning())
         };
-        let trees: Vec<BinnedTree> = trees.into_iter().filter_map(coded).collect();
-        let mut now = vec![0.0; dataset.num_docs()];
-        let mut then = vec![0.0; dataset.num_docs()];
-        for tree in &trees {
-            tree.add_to(&shuffled, &mut now, interrupt)?;
-            tree.add_to(matrix, &mut then, interrupt)?;
+        let trees: Vec<BinnedTree> =
+            trees.into_iter().filter(|_| is_sum).filter_map(coded).collect();
+        let sums = |matrix: &BinnedMatrix| -> Result<Vec<f64>> {
+            let mut sums = vec![0.0; dataset.num_docs()];
+            trees.iter().try_for_each(|tree| tree.add_to(matrix, &mut sums, interrupt))?;
+            Ok(sums)
+        };
+        let then = sums(matrix)?;
+        let mut total = 0.0;
+        for repeat in 0..repeats {
+            let order = shuffle(dataset, mix(seed ^ feature as u64), repeat);
+            for (doc, &other) in order.iter().enumerate() {
+                shuffled.set_code(doc, place, matrix.code(other as usize, place));
+            }
+            let moved = if is_sum {
+                let moved = scores.iter().zip(sums(&shuffled)?.into_iter().zip(&then));
+                moved.map(|(score, (now, then))| score + (now - then)).collect()
+            } else {
+                let scorer = BinnedScorer { dataset, matrix: &shuffled, interrupt };
+                scores_by(&scorer, model, ScoreOrigin::Model)?.into_scores()
+            };
+            total += unshuffled - mean(&moved)?;
         }
-        let moved = scores.iter().zip(now.iter().zip(&then));
-        let moved: Vec<f64> = moved.map(|(score, (now, then))| score + (now - then)).collect();
-        *loss = unshuffled - mean(&moved)?;
+        *loss = total / f64::from(repeats);
     }
     Ok(losses)
 }
 
 /// The documents in random order.
-fn shuffle(dataset: &Dataset, seed: u64) -> Vec<u32> {
+fn shuffle(dataset: &Dataset, seed: u64, repeat: u32) -> Vec<u32> {
     let mut docs: Vec<u32> = (0..dataset.num_docs() as u32).collect();
     let hashes = dataset.doc_hash();
-    docs.sort_by_cached_key(|&doc| draw(seed, 0, hashes[doc as usize]));
+    docs.sort_by_cached_key(|&doc| draw(seed, u64::from(repeat), hashes[doc as usize]));
     docs
 }

@@ -76,7 +76,7 @@ pub use dropout::{Dropout, DropoutNormaliser};
 pub(crate) use evaluation::EvaluationSets;
 pub use evaluation::{CustomMetric, EvaluationMetric, EvaluationSet};
 pub use exact_step::{ExactStep, StepRule, StepTies};
-pub use importance::permutation_importance;
+pub use importance::{Shuffles, permutation_importance};
 pub use lambdaboost::{LambdaBoostLearner, LambdaBoostPlan, LambdaBoostTrainer};
 pub(crate) use lambdaboost::{RATE, ROUNDS};
 pub use loss::{TrainingLoss, WeightedObjective};

@@ -9,8 +9,8 @@ use super::scoring::{ROWS_OF_TASK, RawTable, RowTask};
 use super::stack::{NormalisationArg, StackArgs};
 use crate::Interrupt;
 use crate::boosting::{
-    ReweighOptions, TrainingLoss, binning_of, merged, permutation_importance, refit, reweigh,
-    score_above, score_dataset, scores_bins,
+    ReweighOptions, Shuffles, TrainingLoss, binning_of, merged, permutation_importance, refit,
+    reweigh, score_above, score_dataset, scores_bins,
 };
 use crate::error::Result;
 use crate::model::{Child, Explainer, Leaf, Model, Part, Scorer, Split, write_whole};
@@ -348,16 +348,17 @@ impl PyBooster {
         refitted.map(Self::of)
     }
 
-    /// The loss of the metric on a dataset when each feature is shuffled.
+    /// The loss of the metric on a dataset when each feature is shuffled: the mean over repeats.
     fn permutation_importance(
         &self,
         dataset: &PyDataset,
         judging: MetricArgs,
         seed: u64,
+        repeats: u32,
     ) -> PyResult<NewArray<f64>> {
-        let metric = judging.first()?;
+        let (metric, shuffles) = (judging.first()?, Shuffles { seed, repeats });
         let losses = detached(judging.num_threads, |interrupt| {
-            permutation_importance(&self.inner, &dataset.inner, &metric, seed, interrupt)
+            permutation_importance(&self.inner, &dataset.inner, &metric, shuffles, interrupt)
         });
         losses.map(NewArray)
     }

@@ -149,7 +149,7 @@ def test_the_importance_that_the_error_names_works_for_nets(raw: rr.datasets.Ran
         raw.X,
         raw.y,
         n_repeats=1,
-        scoring=lambda r, X, y: rr.evaluate(r.predict(X), y, qid=raw.qid)["ndcg@10"],
+        scoring=lambda r, X, y: rr.evaluate(r.predict(X, qid=raw.qid), y, qid=raw.qid)["ndcg@10"],
     )
     assert found.importances_mean.any()
 

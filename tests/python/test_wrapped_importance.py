@@ -257,3 +257,17 @@ def test_an_estimator_scores_by_a_base_that_needs_queries(normalise: str | None)
         assert len(ranker.feature_importances_) == booster.num_features == 12
     with pytest.raises(rr.ParamError, match=r"ranks features|depend on the other docs"):
         rr.adapt(base, (DATA.X, DATA.y, DATA.qid))
+
+
+def test_shuffles_are_repeated() -> None:
+    once = MODEL.feature_importance("permutation", dataset=TRAIN)
+    assert np.array_equal(MODEL.feature_importance("permutation", dataset=TRAIN, repeats=1), once)
+    for booster in (MODEL, MODEL.calibrate(DATA.X, DATA.y, qid=DATA.qid)):
+        many = booster.feature_importance("permutation", dataset=TRAIN, repeats=30)
+        again = booster.feature_importance("permutation", dataset=TRAIN, repeats=30, num_threads=1)
+        assert np.array_equal(many, again)
+        for feature in (0, 4):
+            assert many[feature] == pytest.approx(_by_hand(booster, feature), abs=0.02)
+    for wrong in (0, -1, 2.5):
+        with pytest.raises((rr.ParamError, TypeError), match="repeats: got"):
+            MODEL.feature_importance("permutation", dataset=TRAIN, repeats=wrong)  # type: ignore[arg-type]

@@ -538,6 +538,7 @@ class Booster(RankingModel, DescribedModel):
         dataset: Dataset | None = None,
         metric: str = "ndcg@10",
         seed: int = 0,
+        repeats: int = 1,
         gain: Any = "exp2",
         relevant_from: float = 1,
         max_label: float | None = None,
@@ -557,6 +558,8 @@ class Booster(RankingModel, DescribedModel):
             estimator.
         dataset, metric, seed
             For permutations: the data, the metric and the seed.
+        repeats : int, default 1
+            For permutations: how often each feature is shuffled; the loss is the mean over them.
         gain, relevant_from, max_label, num_threads
             As for `rustrank.evaluate`.
         """
@@ -577,7 +580,8 @@ class Booster(RankingModel, DescribedModel):
             text("metric", metric), gain, "expected", "skip", relevant_from, max_label, num_threads
         )
         drawn = whole("seed", seed, 0, 2**64 - 1)
-        return self._core.permutation_importance(permuted._core, judging, drawn)
+        times = whole("repeats", repeats, 1, 2**32 - 1)
+        return self._core.permutation_importance(permuted._core, judging, drawn, times)
 
     def _rounds_of_history(self) -> tuple[int, int]:
         """Return the number of rounds before those of the history, which are of a base, and of those in it."""
