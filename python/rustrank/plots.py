@@ -9,6 +9,7 @@ take rankers and boosters of `rustrank.compat`, too.
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +17,12 @@ import numpy as np
 from rustrank.combining.side_by_side import SideBySide, drawn_booster
 from rustrank.errors import ParamError, UnknownNameError, shown, unfitted, wrong_value
 from rustrank.formatting import count, percent
+from rustrank.inputs.queries import as_queries, query_codes
 from rustrank.inputs.scalars import as_list, real, text, whole
-from rustrank.inputs.tables import Frame, as_table, columns_of, in_one_piece
+from rustrank.inputs.tables import Frame, as_table, columns_of, in_one_piece, named_columns
 from rustrank.inputs.vectors import as_doubles, as_labels, as_scores, check_length
 from rustrank.metrics.evaluation import Judging
+from rustrank.model.ranking import feature_ranks
 from rustrank.plotting import style
 from rustrank.plotting.tree_axes import draw_tree
 
@@ -388,7 +391,8 @@ def plot_shap(
     """Draw a beeswarm plot of exact SHAP values: a point for each document and feature.
 
     Features that add most, on average of absolute values, come first. The colour is the feature's
-    value in the doc, from blue for the lowest to orange for the highest; missing values and categories are hollow.
+    value in the doc, from blue for the lowest to orange for the highest: of ``rank(...)`` the rank within the
+    query. Missing values and categories are hollow.
 
     Parameters
     ----------
@@ -406,22 +410,28 @@ def plot_shap(
     matplotlib axes
     """
     booster = drawn_booster(ranker)
+    if isinstance(qid, str):
+        X, columns = named_columns(X, {"qid": qid})
+        qid = columns["qid"]
     values = booster.explain(X, qid=qid, group=group, **of_explain)[:, :-1]
     if not len(values):
         raise ParamError("X has no docs", code="X")
     weight = np.abs(values).mean(axis=0)
     most = whole("max_num_features", max_num_features, 1)
     order = np.argsort(-weight, kind="stable")[: min(most, max(int((weight > 0).sum()), 1))]
-    cells = _cells_of(booster, X)
+    cells = _cells_of(booster, X, **of_explain)
+    if booster.query_ranks:
+        queries, _ = as_queries(qid, group, len(cells))
+        drawn = order[order >= booster.num_raw_features] - booster.num_raw_features
+        ranks = np.full(cells.shape, np.nan)
+        ranks[:, drawn] = feature_ranks(cells[:, drawn], query_codes(queries))
+        cells = np.hstack([cells, ranks])
     axes = style.axes_or_new(ax, 7.5, 1.4 + 0.36 * max(len(order), 3))
     from matplotlib.colors import LinearSegmentedColormap
 
     ramp = LinearSegmentedColormap.from_list("value", [style.FIRST, "#8C8C8C", style.SECOND])
     for place, feature in enumerate(order[::-1]):
-        # Ranks within queries are features that X does not have; categories have no order.
-        is_known = feature < cells.shape[1]
-        there = cells[:, feature] if is_known else np.full(len(values), np.nan)
-        _draw_swarm(axes, values[:, feature], there, place, ramp)
+        _draw_swarm(axes, values[:, feature], cells[:, feature], place, ramp)
     axes.axvline(0, color=style.NEUTRAL, linewidth=0.8)
     style.name_rows(axes, np.arange(len(order)), (booster.feature_names[at] for at in order[::-1]))
     axes.set_ylim(-0.7, len(order) - 0.3)
@@ -429,8 +439,13 @@ def plot_shap(
     return style.finish(axes, "SHAP value: what the feature adds to the score", grid="x")
 
 
-def _cells_of(booster: Booster, X: Any) -> Floats:
-    """Return the values of raw features, in the order of the booster's; NaN for those that are no numbers."""
+def _cells_of(
+    booster: Booster, X: Any, *, missing: float = math.nan, infinite: str = "error", **_: Any
+) -> Floats:
+    """Return the values of raw features, in the order of the booster's; NaN where there is no number.
+
+    ``missing`` and ``infinite`` say which numbers are none, as for `Booster.explain`.
+    """
     expected = booster.num_raw_features, booster._names
     table = columns_of(as_table(X), expected, "X", "the booster")
     cells = np.full((table.num_rows, table.num_features), np.nan)
@@ -438,7 +453,10 @@ def _cells_of(booster: Booster, X: Any) -> Floats:
         with contextlib.suppress(TypeError):
             column = Frame([table.column(feature)], ["column"], table.num_rows)
             cells[:, feature] = np.asarray(in_one_piece(column))[:, 0]
-    return cells
+    is_missing = cells == missing
+    if infinite == "missing":
+        is_missing |= np.isinf(cells)
+    return np.where(is_missing, np.nan, cells)
 
 
 def _draw_swarm(axes: Any, values: Floats, cells: Floats, place: int, ramp: Any) -> None:

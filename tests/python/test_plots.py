@@ -322,6 +322,54 @@ def test_colours_of_shap_values_reach_from_the_lowest_to_the_highest_value() -> 
     assert plots._stretched(np.array([2.5, 2.5, 2.5])).tolist() == [0.5] * 3
 
 
+@pytest.mark.parametrize("mixed", [False, True])
+def test_ranks_within_queries_are_coloured_by_the_rank(mixed: bool) -> None:
+    from matplotlib.colors import to_rgba
+
+    rng = np.random.default_rng(0)
+    shift = rng.normal(size=8).repeat(25) * 100
+    qid = np.arange(8).repeat(25)
+    X = np.stack([rng.normal(size=200) + shift, rng.normal(size=200)], axis=1)
+    ranks = np.concatenate([X[qid == one, 0].argsort().argsort() for one in range(8)])
+    X[::9, 0] = np.nan
+    data = rr.Dataset(X, ranks // 7, qid=qid, query_ranks=True, feature_names=["a", "b"])
+    ranker = rr.train(data, num_trees=5, min_leaf_docs=5)
+    if mixed:
+        plain = rr.Dataset(X, ranks // 7, qid=qid, feature_names=["a", "b"])
+        ranker = rr.mix([rr.train(plain, num_trees=1, min_leaf_docs=5), ranker], [0.01, 1])
+    frame = {"a": X[:, 0], "b": X[:, 1], "query": qid}
+    for given, queries in ((X, {"qid": qid}), (X, {"group": [25] * 8}), (frame, {"qid": "query"})):
+        axes = plots.plot_shap(ranker, given, max_num_features=1, **queries)
+        drawn(axes)
+        assert axes.get_yticklabels()[0].get_text() == "rank(a)"
+        filled, hollow = axes.collections[:2]
+        known = ~np.isnan(X[:, 0])
+        assert len(hollow.get_offsets()) == (~known).sum()
+        colors = filled.get_facecolor()
+        # By definition: the place among the known values of the query.
+        wanted = np.array(
+            [
+                (np.sum(X[qid == query, 0] < value) + 0.5) / np.sum(known & (qid == query))
+                for query, value in zip(qid[known], X[known, 0], strict=True)
+            ]
+        )
+        order = np.argsort(wanted, kind="stable")
+        blue = colors[order, 2]
+        assert colors[order[0]] == pytest.approx(to_rgba(style.FIRST), abs=0.02)
+        assert colors[order[-1]] == pytest.approx(to_rgba(style.SECOND), abs=0.02)
+        assert np.all(np.diff(blue) <= 1e-9)
+
+
+def test_numbers_that_mean_missing_are_hollow(booster: rr.Booster) -> None:
+    X = DATA.X[:50].copy()
+    X[::5, :] = -1
+    axes = plots.plot_shap(booster, X, max_num_features=1, missing=-1)
+    assert [len(one.get_offsets()) for one in axes.collections[:2]] == [40, 10]
+    X[::5, :] = np.inf
+    axes = plots.plot_shap(booster, X, max_num_features=1, infinite="missing")
+    assert [len(one.get_offsets()) for one in axes.collections[:2]] == [40, 10]
+
+
 def test_the_bias_of_places_is_drawn_as_a_share(
     booster: rr.Booster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

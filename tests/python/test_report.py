@@ -18,9 +18,10 @@ import pytest
 import rustrank as rr
 from rustrank.cli import main
 from rustrank.metrics.comparison import holm
+from rustrank.model.ranking import feature_ranks
 from rustrank.reporting import _findings, _svg_charts
 from rustrank.reporting._html import Markup, joined, tag
-from rustrank.reporting._swapped_docs import contrast, ranks_within
+from rustrank.reporting._swapped_docs import contrast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -424,12 +425,12 @@ def test_what_cannot_be_is_refused(booster: rr.Booster) -> None:
 
 def test_ranks_of_the_page_are_those_of_models() -> None:
     cells = np.array([[10.0, 5.0], [30.0, np.nan], [30.0, 1.0]])
-    found = ranks_within(cells)
+    found = feature_ranks(cells)
     assert found[:, 0] == pytest.approx([0.5 / 3, 2 / 3, 2 / 3])
     assert found[:, 1] == pytest.approx([0.75, np.nan, 0.25], nan_ok=True)
     ranks = np.empty(TEST.X.shape)
     for query in np.unique(TEST.qid):
-        ranks[query == TEST.qid] = ranks_within(TEST.X[query == TEST.qid])
+        ranks[query == TEST.qid] = feature_ranks(TEST.X[query == TEST.qid])
     wide = np.hstack([TEST.X, ranks])
     written = rr.train(rr.Dataset(wide, TEST.y, qid=TEST.qid), num_trees=5)
     docs = rr.Dataset(TEST.X, TEST.y, qid=TEST.qid, query_ranks=True)

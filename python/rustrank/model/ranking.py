@@ -18,7 +18,7 @@ from rustrank.inputs.tables import labels_of, named_columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RankingModel", "best_first", "ranks_within", "top_within"]
+__all__ = ["RankingModel", "best_first", "feature_ranks", "ranks_within", "top_within"]
 
 
 def _codes(num_rows: int, qid: Any, group: Any) -> NDArray[Any]:
@@ -55,6 +55,27 @@ def top_within(scores: NDArray[np.float64], codes: NDArray[Any], k: int) -> NDAr
     """Return the rows of the ``k`` best of each query, by query and best first."""
     order = best_first(scores, codes)
     return order[ranks_within(scores, codes)[order] <= k]
+
+
+def feature_ranks(
+    cells: NDArray[np.float64], codes: NDArray[Any] | None = None
+) -> NDArray[np.float64]:
+    """Return the rank of each value among those of its feature in its query, as models with ``query_ranks`` see it.
+
+    Of n documents of the query with a value, the one at place r from the smallest has (r - 1/2) / n; equal values
+    share the mean of their places, and a missing value has no rank. ``codes`` has the number of each row's query;
+    by default all rows are one.
+    """
+    of_query = np.zeros(len(cells), np.int64) if codes is None else codes
+    order = np.argsort(of_query, kind="stable")
+    ranks = np.full(cells.shape, np.nan)
+    for rows in np.split(order, np.flatnonzero(np.diff(of_query[order])) + 1):
+        for column, values in enumerate(cells[rows].astype(np.float32).T):
+            known = np.flatnonzero(~np.isnan(values))
+            ordered = np.sort(values[known])
+            ends = [np.searchsorted(ordered, values[known], side) for side in ("left", "right")]
+            ranks[rows[known], column] = (ends[0] + ends[1]) / (2 * max(len(known), 1))
+    return ranks
 
 
 class RankingModel:

@@ -15,6 +15,7 @@ import numpy as np
 from rustrank.errors import RustrankError
 from rustrank.inputs.categories import as_shown
 from rustrank.metrics.evaluation import Judging, judge
+from rustrank.model.ranking import feature_ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -164,7 +165,7 @@ class CaseFinder:
             names = self.side.names_of(booster)
             contributions[name] = dict(zip(names, found.tolist(), strict=True))
             # Ranks within queries follow the raw values.
-            features = np.hstack([cells, ranks_within(cells)]) if booster.query_ranks else cells
+            features = np.hstack([cells, feature_ranks(cells)]) if booster.query_ranks else cells
             pair = zip(*(as_given(booster, features[one]) for one in (better, worse)), strict=True)
             values = {**dict(zip(names, pair, strict=True)), **values}
         if not contributions:
@@ -207,21 +208,6 @@ def contrast(booster: Booster, cells: Floats, above: int, below: int) -> Floats 
     except RustrankError:
         # The model is a net, or depends on whole queries.
         return None
-
-
-def ranks_within(cells: Floats) -> Floats:
-    """Return the rank of each value among those of its feature, as models with ``query_ranks`` see it.
-
-    Of n docs with a value, the one at place r from the smallest has (r - 1/2) / n; equal values share
-    the mean of their places, and a missing value has no rank.
-    """
-    ranks = np.full(cells.shape, np.nan)
-    for column, values in enumerate(cells.astype(np.float32).T):
-        known = np.flatnonzero(~np.isnan(values))
-        ordered = np.sort(values[known])
-        ends = [np.searchsorted(ordered, values[known], side) for side in ("left", "right")]
-        ranks[known, column] = (ends[0] + ends[1]) / (2 * max(len(known), 1))
-    return ranks
 
 
 def _ranks(scores: Floats) -> Ints:
