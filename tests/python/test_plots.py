@@ -370,6 +370,32 @@ def test_numbers_that_mean_missing_are_hollow(booster: rr.Booster) -> None:
     assert [len(one.get_offsets()) for one in axes.collections[:2]] == [40, 10]
 
 
+def test_the_ranker_in_a_pipeline_or_a_search_is_named() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    pipe = make_pipeline(StandardScaler(), rr.LambdaMART(n_estimators=3))
+    pipe.fit(DATA.X, DATA.y, lambdamart__qid=DATA.qid)
+    search = GridSearchCV(rr.LambdaMART(n_estimators=2), {"num_leaves": [4]}, cv=rr.QueryFolds(2))
+    frame = pytest.importorskip("pandas").DataFrame(DATA.X).rename(columns=str)
+    search.fit(frame.assign(qid=DATA.qid), DATA.y)
+    draws: list[Any] = [
+        rr.plot_importance,
+        rr.plot_tree,
+        rr.plot_metric,
+        lambda ranker: plots.plot_shap(ranker, DATA.X),
+    ]
+    for draw in draws:
+        with pytest.raises(TypeError, match=r"last step: pass pipe\[-1\]"):
+            draw(pipe)
+        with pytest.raises(TypeError, match=r"pass search\.best_estimator_"):
+            draw(search)
+    drawn(rr.plot_importance(pipe[-1]))
+    drawn(rr.plot_importance(search.best_estimator_))
+
+
 def test_the_bias_of_places_is_drawn_as_a_share(
     booster: rr.Booster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

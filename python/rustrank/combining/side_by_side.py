@@ -146,8 +146,17 @@ def required_booster(ranker: Any) -> Booster:
         return Booster.load(ranker)
     found = own_booster(ranker)
     if found is None:
-        raise wrong_kind("ranker", ranker, "a Booster or a fitted estimator")
+        raise wrong_kind("ranker", ranker, f"a Booster or a fitted estimator{_inside(ranker)}")
     return found
+
+
+def _inside(ranker: Any) -> str:
+    """Return where in an object of scikit-learn a ranker is, as the end of a message."""
+    if hasattr(ranker, "named_steps"):
+        return "; of a Pipeline, its last step: pass pipe[-1]"
+    if hasattr(ranker, "best_estimator_"):
+        return "; of a search, its best ranker: pass search.best_estimator_"
+    return ""
 
 
 def drawn_booster(ranker: Any) -> Booster:
