@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import rustrank as rr
+from rustrank.formatting import number
 
 X, Y, QID = rr.datasets.make_polynomial(num_queries=30, seed=3)
 X = X[:, :5]
@@ -184,3 +185,9 @@ def test_values_of_folds_are_of_one_ranker_or_of_all() -> None:
             assert means.shape == (1, 3)
             assert (means == found.by_fold(name, metric)).all()
     assert (found.by_fold()["few"] != found.by_fold(metric="mrr")["few"]).any()
+
+
+def test_the_figure_between_folds_is_the_deviation_of_these_folds() -> None:
+    found = rr.cross_validate({"few": FEW}, X, Y, qid=QID, folds=3, repeats=2)
+    deviation = float(np.std(found.by_fold("few")))
+    assert str(found).splitlines()[1].split()[-1] == number(deviation)

@@ -45,7 +45,9 @@ __all__ = ["CrossValidation", "cross_validate"]
 class CrossValidation(ResultMapping[Evaluation]):
     """The evaluations of rankers on queries that they were not fitted to, by the rankers' names.
 
-    The value of a query is its mean over all repeats: each query counts once.
+    The value of a query is its mean over all repeats: each query counts once. The column "between folds" of the
+    table is the standard deviation of `by_fold`: of these folds, all of which count (divided by their number, as
+    ``numpy.std`` and the ``stdv`` of LightGBM's ``cv``).
 
     Attributes
     ----------
@@ -130,6 +132,7 @@ class CrossValidation(ResultMapping[Evaluation]):
         for name, evaluation in self.items():
             compared = self.compare(first, name) if name != first else {}
             for metric, value in evaluation.items():
+                # Of these folds, as LightGBM's cv has it: not estimated for further ones.
                 spread = float(np.nanstd(self._by_fold(name, metric)))
                 row = [name, metric, number(value), interval(value.interval), number(spread)]
                 rows.append([*row, *difference_cells(compared.get(metric))][: len(head)])
