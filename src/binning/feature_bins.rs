@@ -33,8 +33,7 @@ pub struct BinOptions {
     /// Whether a [`Dataset`](crate::Dataset) of a whole table has the ranks of its values within queries
     /// as additional features.
     pub query_ranks: bool,
-    /// Whether a small dataset of a whole table keeps its values beside the bins, so that ranks can be added
-    /// later: see [`Dataset::with_query_ranks`](crate::Dataset::with_query_ranks).
+    /// Whether a small dataset keeps its values beside the bins, so that ranks can be added later: see [`Dataset::with_query_ranks`](crate::Dataset::with_query_ranks).
     pub keep_values: bool,
 }
 
@@ -81,8 +80,8 @@ pub struct Binning {
     category_lists: BTreeMap<u32, CategoryList>,
     /// Whether the second half of the features are the ranks of the first half within queries.
     query_ranks: bool,
-    /// Whether small datasets with these bins keep their values.
-    keeps_values: bool,
+    /// How bins are chosen once ranks are added to a dataset; `None` if datasets keep no values for this.
+    later_options: Option<Box<BinOptions>>,
 }
 
 impl Binning {
@@ -139,7 +138,9 @@ impl Binning {
         }
         // Lists of cells, mappers and locations.
         room_for("the bins of all features", 128 * num_features as u64)?;
-        Ok(Self::with(choose()?).with_category_lists(options.category_lists.clone()))
+        let binning = Self::with(choose()?).with_category_lists(options.category_lists.clone());
+        let later_options = options.keep_values.then(|| Box::new(options.clone()));
+        Ok(Self { later_options, ..binning })
     }
 
     /// The bins between given thresholds: finite, ascending, at most 254 per feature. `None` for a
@@ -197,8 +198,8 @@ impl Binning {
         };
         let tables = (0..mappers.len()).filter_map(table).collect();
         let category_lists = BTreeMap::new();
-        let (query_ranks, keeps_values) = (false, false);
-        Self { mappers, layout, tables, categorical, category_lists, query_ranks, keeps_values }
+        let (query_ranks, later_options) = (false, None);
+        Self { mappers, layout, tables, categorical, category_lists, query_ranks, later_options }
     }
 
     /// The bins of each feature.
@@ -235,13 +236,6 @@ impl Binning {
         self
     }
 
-    /// The same bins for datasets that keep their values if they are small.
-    #[must_use]
-    pub fn keeping_values(mut self) -> Self {
-        self.keeps_values = true;
-        self
-    }
-
     /// The same bins with lists of categories: category `i` of a feature is that at index `i`.
     #[must_use]
     pub fn with_category_lists(mut self, lists: BTreeMap<u32, CategoryList>) -> Self {
@@ -259,9 +253,10 @@ impl Binning {
         self.query_ranks
     }
 
-    /// Whether small datasets with these bins keep their values.
-    pub fn keeps_values(&self) -> bool {
-        self.keeps_values
+    /// How bins are chosen once ranks within queries are added to a small dataset with these bins, which has kept its
+    /// values for this; `None` if it keeps none.
+    pub fn later_options(&self) -> Option<&BinOptions> {
+        self.later_options.as_deref()
     }
 
     /// The number of values in a raw row.

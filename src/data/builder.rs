@@ -1,6 +1,7 @@
 //! Builds a [`Dataset`] from raw rows that come in one or many batches.
 
 use super::dataset::{Dataset, check_table};
+use super::kept_values::GrowingValues;
 use crate::binning::{BinnedMatrix, Binning, CellSource};
 use crate::error::{Error, Result, check_length};
 use crate::queries::check_query_weights;
@@ -143,6 +144,7 @@ pub struct DatasetBuilder {
     binning: Arc<Binning>,
     matrix: BinnedMatrix,
     hashes: Vec<u64>,
+    values: GrowingValues,
 }
 
 impl DatasetBuilder {
@@ -153,7 +155,8 @@ impl DatasetBuilder {
                 .hint("ranks within queries need all rows at once"));
         }
         let matrix = BinnedMatrix::with_capacity(binning.layout().width(), num_rows)?;
-        Ok(Self { binning, matrix, hashes: Vec::with_capacity(num_rows) })
+        let values = GrowingValues::new(&binning);
+        Ok(Self { binning, matrix, hashes: Vec::with_capacity(num_rows), values })
     }
 
     /// The bins in use.
@@ -178,12 +181,15 @@ impl DatasetBuilder {
         let rows = self.num_rows();
         self.binning
             .append(table, &mut self.matrix, &mut self.hashes, interrupt)
+            .and_then(|()| self.values.push(table))
             .map_err(|error| error.rows_after(rows))
     }
 
     /// Checks labels, queries and weights and makes the dataset.
     pub fn finish(self, rows: RowData) -> Result<Dataset> {
         rows.check_for(self.num_rows())?;
-        Dataset::of_binned(self.binning, self.matrix, &self.hashes, rows)
+        let kept_values = self.values.finish(&rows);
+        let dataset = Dataset::of_binned(self.binning, self.matrix, &self.hashes, rows)?;
+        Ok(dataset.keeping(kept_values))
     }
 }

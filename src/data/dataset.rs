@@ -85,7 +85,6 @@ impl Dataset {
         interrupt: &Interrupt,
     ) -> Result<Self> {
         let hashes = table.hashes(interrupt)?;
-        let options = bins.options().cloned();
         let binning = bins.of_hashed(table, &hashes, interrupt)?;
         if let Some(scores) = base(&binning)? {
             rows.base_score = Some(scores);
@@ -93,8 +92,7 @@ impl Dataset {
         }
         let order = content_order(&hashes, &rows);
         let matrix = binning.encode_in_order(table, &order.grouping.rows, interrupt)?;
-        let keeps_values = binning.keeps_values() && !binning.query_ranks();
-        let kept_values = if keeps_values { KeptValues::of(table, &rows, options)? } else { None };
+        let kept_values = KeptValues::of(table, &rows, &binning)?;
         Ok(Self { binning, matrix, documents: Documents::new(order, rows), kept_values })
     }
 
@@ -117,6 +115,11 @@ impl Dataset {
         documents: Documents,
     ) -> Self {
         Self { binning, matrix, documents, kept_values: None }
+    }
+
+    /// The same dataset with the values that it was made of.
+    pub(super) fn keeping(self, kept_values: Option<KeptValues>) -> Self {
+        Self { kept_values, ..self }
     }
 
     /// Labels, queries and weights.
@@ -188,14 +191,6 @@ pub(super) enum BinSource<'a> {
 }
 
 impl BinSource<'_> {
-    /// How bins are chosen.
-    fn options(&self) -> Option<&BinOptions> {
-        match self {
-            Self::Choose(options) => Some(options),
-            Self::Like(_) => None,
-        }
-    }
-
     /// Whether ranks within queries are features.
     fn query_ranks(&self) -> bool {
         match self {
@@ -224,8 +219,7 @@ impl BinSource<'_> {
             Self::Like(binning) => return Ok(binning),
         };
         let binning = Binning::of_hashed(table, hashes, options, interrupt)?;
-        let binning = if options.query_ranks { binning.with_query_ranks() } else { binning };
-        Ok(Arc::new(if options.keep_values { binning.keeping_values() } else { binning }))
+        Ok(Arc::new(if options.query_ranks { binning.with_query_ranks() } else { binning }))
     }
 }
 

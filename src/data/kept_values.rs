@@ -20,30 +20,58 @@ pub(super) struct KeptValues {
     values: Vec<f32>,
     num_features: usize,
     rows: RowData,
-    /// How its bins were chosen; `None` if they are those of another dataset.
-    options: Option<BinOptions>,
 }
 
 impl KeptValues {
-    /// A copy of a table that is small enough and has several queries.
+    /// A copy of a table, if it is small enough and its bins ask for it.
     pub(super) fn of(
         table: &dyn CellSource,
         rows: &RowData,
-        options: Option<BinOptions>,
+        binning: &Binning,
     ) -> Result<Option<Self>> {
-        let (num_rows, num_features) = (table.num_rows(), table.num_features());
-        let is_small = num_rows.saturating_mul(num_features) <= MOST_VALUES;
-        if !is_small || rows.grouping.queries.len() < 2 {
-            return Ok(None);
-        }
-        let mut values = vec![0.0; num_rows * num_features];
-        table.read(0..num_rows, &mut values)?;
-        Ok(Some(Self { values, num_features, rows: rows.clone(), options }))
+        let mut growing = GrowingValues::new(binning);
+        growing.push(table)?;
+        Ok(growing.finish(rows))
     }
 
     /// The bytes of memory.
     pub(super) fn memory(&self) -> usize {
         4 * self.values.len() + 12 * self.rows.labels.len()
+    }
+}
+
+/// The values of a table that comes in parts.
+#[derive(Debug)]
+pub(super) struct GrowingValues {
+    /// `None` once there are too many.
+    values: Option<Vec<f32>>,
+    num_features: usize,
+}
+
+impl GrowingValues {
+    /// No values yet, for a dataset with these bins.
+    pub(super) fn new(binning: &Binning) -> Self {
+        let is_kept = binning.later_options().is_some() && !binning.query_ranks();
+        Self { values: is_kept.then(Vec::new), num_features: binning.num_features() }
+    }
+
+    /// Adds the values of further rows.
+    pub(super) fn push(&mut self, table: &dyn CellSource) -> Result<()> {
+        let Some(values) = &mut self.values else { return Ok(()) };
+        let start = values.len();
+        let end = start.saturating_add(table.num_rows().saturating_mul(self.num_features));
+        if end > MOST_VALUES {
+            self.values = None;
+            return Ok(());
+        }
+        values.resize(end, 0.0);
+        table.read(0..table.num_rows(), &mut values[start..])
+    }
+
+    /// All values with their rows; `None` if they are too many, or of one query.
+    pub(super) fn finish(self, rows: &RowData) -> Option<KeptValues> {
+        let values = self.values.filter(|_| rows.grouping.queries.len() > 1)?;
+        Some(KeptValues { values, num_features: self.num_features, rows: rows.clone() })
     }
 }
 
@@ -81,7 +109,7 @@ impl Dataset {
         if let Some(binning) = like {
             return Self::like(kept, rows, binning.clone(), interrupt).map(Some);
         }
-        let Some(options) = &kept.options else { return Ok(None) };
+        let Some(options) = self.binning().later_options() else { return Ok(None) };
         let options = BinOptions { query_ranks: true, ..options.clone() };
         Self::new(kept, rows, &options, interrupt).map(Some)
     }

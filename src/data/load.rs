@@ -4,8 +4,8 @@
 //! table in memory. A longer text is parsed twice, first for the sample that chooses the bins, then into
 //! the bins, and takes no more memory than the buffer, the sample and the binned rows; where features
 //! that a line does not mention are missing, it is parsed once more before, to count the features. With
-//! the bins of another dataset, a longer text is parsed once and nothing is buffered. The dataset is the same
-//! in all cases, but that one of a short text keeps its values, as any small dataset does. Where there is a base, rows are scored as they are binned.
+//! the bins of another dataset, a text is parsed once and nothing is buffered. The dataset is the same
+//! in all cases. Where there is a base, rows are scored as they are binned.
 
 use super::builder::{DatasetBuilder, RowData};
 use super::dataset::{BinSource, Dataset};
@@ -21,10 +21,6 @@ use crate::{Grouping, Interrupt, Progress};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Up to so many bytes a text is held in memory though its bins are known: a dataset of it keeps its values,
-/// so that a model with ranks within queries can score it.
-const SHORT_TEXT: u64 = 1 << 26;
 
 /// How LETOR text is loaded.
 #[derive(Debug, Clone)]
@@ -77,9 +73,7 @@ pub fn load_files(
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
-    let sizes = paths.iter().map(|path| path.as_ref().metadata().map_or(0, |file| file.len()));
-    let is_short = sizes.sum::<u64>() <= SHORT_TEXT;
-    load(options.open(paths)?, is_short, like, options, interrupt)
+    load_from(options.open(paths)?, like, options, interrupt)
 }
 
 /// [`load_files`] from open sources.
@@ -89,25 +83,12 @@ pub fn load_from(
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
-    load(sources, false, like, options, interrupt)
-}
-
-/// Reads open sources. A short text is held in memory as a whole.
-fn load(
-    sources: Vec<LineSource>,
-    is_short: bool,
-    like: Option<Arc<Binning>>,
-    options: &LoadOptions,
-    interrupt: &Interrupt,
-) -> Result<Loaded> {
     options.bins.check()?;
     let mut loader = TextLoader::of(sources);
     let known = like.as_ref();
     let query_ranks = known.map_or(options.bins.query_ranks, |binning| binning.query_ranks());
     let buffer_bytes = options.kept_bytes(query_ranks);
-    if let Some(binning) =
-        like.clone().filter(|bins| buffer_bytes < usize::MAX && !(is_short && bins.keeps_values()))
-    {
+    if let Some(binning) = like.clone().filter(|_| buffer_bytes < usize::MAX) {
         let builder = DatasetBuilder::new(binning, 0)?;
         return loader.binned(builder, options, interrupt);
     }

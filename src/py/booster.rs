@@ -202,10 +202,13 @@ impl PyBooster {
         Ok(Self::of(model))
     }
 
-    /// The same model with one more attribute.
-    fn with_attribute(&self, name: &str, value: String) -> Self {
+    /// The same model with one more attribute, or without it.
+    fn with_attribute(&self, name: &str, value: Option<String>) -> Self {
         let mut model = Model::clone(&self.inner);
-        model.set_attribute(name, value);
+        match value {
+            Some(value) => model.set_attribute(name, value),
+            None => drop(model.remove_attribute(name)),
+        }
         Self::of(model)
     }
 

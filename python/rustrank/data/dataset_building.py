@@ -281,12 +281,7 @@ def scores_of(base: Booster, table: Table, reading: ReadOptions) -> list[NDArray
 def binning_of(like: Any) -> _rustrank.Binning | None:
     """Return the bins of a `Dataset` or a `Booster`; None for anything else."""
     if is_booster(like):
-        try:
-            return like._core.binning()
-        except DataError as error:
-            if error.code == "bins":
-                error.args = (f"{error}; it cannot be refitted",)
-            raise
+        return like._core.binning()
     core = getattr(like, "_core", None)
     return core.binning if isinstance(core, _rustrank.Dataset) else None
 

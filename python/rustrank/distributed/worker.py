@@ -199,7 +199,7 @@ def _read_shards(
 ) -> Dataset:
     """Read the shards of this worker, which may have none; all workers call this."""
     files = shards.paths([number for number in numbers if shards.shards[number].docs])
-    bins = bins_of(None)
+    bins = bins_of(None, query_ranks=False)
     if shards.kind == "letor":
         scorer = base_of_text(base, None, text := LetorOptions())
         core, ids = _rustrank.Dataset.from_letor(list(map(str, files)), text, bins, reading, team)
