@@ -76,6 +76,8 @@ def test_what_was_chosen_trains_the_same_trees(
         pinned = dataset(query_ranks=chosen["query_ranks"])
         again = rr.train(pinned, **chosen["options"])
         assert again.chosen is None
+        if not one.all_rounds.history:
+            assert again == one
         np.testing.assert_array_equal(again.predict(pinned), one.predict(train))
 
 
@@ -117,7 +119,7 @@ def test_folds_choose_the_rounds(booster: rr.Booster) -> None:
         curves.append(history["valid"]["ndcg@10"])
     mean = smoothed(np.mean(curves, axis=0), 41)
     assert int(np.argmax(mean)) + 1 == booster.num_trees
-    assert float(np.max(mean)) == pytest.approx(chosen["values"][chosen["options"]["preset"]])
+    assert float(np.max(mean)) == pytest.approx(chosen["value"])
 
 
 def test_smoothed_is_the_mean_of_the_values_around() -> None:
@@ -263,6 +265,7 @@ def test_it_is_printed_unless_progress_is_off(
     chosen = chosen_by(booster)
     said = capsys.readouterr().err
     assert said.startswith(f"rustrank: chosen by ndcg@10 on {chosen['queries']} held-out queries (")
+    assert ("not clearly better" in said) == (chosen["values"]["clean"] > chosen["values"]["noisy"])
     assert f"num_trees {booster.num_trees}, ranks within queries; preset='plain'" in said
     assert f"noisy {chosen['values']['noisy']:.4f}" in said
     rr.train(train, progress=False)
@@ -346,6 +349,73 @@ def test_estimators_choose_without_ranks(booster: rr.Booster) -> None:
     assert ranked.booster_ == booster
     assert rr.LambdaMART(n_estimators=3).fit(X, Y, qid=QID).booster_.chosen is None
     assert rr.LambdaMART(preset="plain").fit(X, Y, qid=QID).booster_.chosen is None
+
+
+def test_candidates_are_compared_on_the_same_queries(booster: rr.Booster) -> None:
+    chosen = chosen_by(booster)
+    assert chosen["options"]["preset"] == "noisy"
+    train = dataset(query_ranks=True)
+    folds = [train._core.fold(fold, 5, 2**31) for fold in range(5)]
+    judged = [np.isin(train._core.query_codes(), held[1]) for _, held in folds]
+    is_first = chosen["queries"] <= len(np.unique(QID[judged[0]]))
+    for candidate in CANDIDATES:
+        curves = []
+        for fit, held in folds[:1] if is_first else folds:
+            sets = train.of_same_docs(fit[0]), train.of_same_docs(held[0])
+            history = rr.train(sets[0], valid=sets[1], num_trees=1000, **candidate).history
+            curves.append(history["valid"]["ndcg@10"])
+        best = float(np.max(smoothed(np.mean(curves, axis=0), 41)))
+        # The probe may have ended before the best of all thousand rounds.
+        assert chosen["values"][candidate["preset"]] <= best + 1e-12
+        assert chosen["values"][candidate["preset"]] > best - 0.02
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda booster: booster.truncate(3),
+        lambda booster: booster.refit(dataset()),
+        lambda booster: booster.reweigh(dataset()),
+        lambda booster: booster.calibrate(X, Y, qid=QID),
+        lambda booster: rr.train(dataset(), base=booster, num_trees=2),
+        lambda booster: rr.train(dataset(), base=booster),
+        lambda booster: rr.mix([booster, booster]),
+    ],
+)
+def test_a_changed_model_was_not_chosen(booster: rr.Booster, changed: Any) -> None:
+    assert changed(booster).chosen is None
+    assert booster.chosen is not None
+
+
+def test_batches_and_mixed_frames_have_ranks_too(booster: rr.Booster, tmp_path: Path) -> None:
+    batches = [
+        (X[at : at + 700], Y[at : at + 700], QID[at : at + 700]) for at in range(0, len(Y), 700)
+    ]
+    train = rr.Dataset.from_batches(batches)
+    assert rr.train(train, progress=False) == booster
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=[f"f{at}" for at in range(X.shape[1])])
+    frame["site"] = pandas.Categorical([f"s{one}" for one in QID % 7])
+    assert rr.train(rr.Dataset(frame, Y, qid=QID), progress=False).query_ranks
+    pytest.importorskip("pyarrow")
+    frame.assign(label=Y, qid=QID).to_parquet(tmp_path / "docs.parquet")
+    assert rr.train(rr.Dataset.from_parquet(tmp_path / "docs.parquet"), progress=False).query_ranks
+
+
+def test_wrong_options_are_told_before_anything_is_tried(
+    train: rr.Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(rr.ParamError, match="needs a validation set"):
+        rr.train(train, early_stopping=10)
+    assert not capsys.readouterr().err
+
+
+def test_a_copy_by_parameters_is_the_same_estimator() -> None:
+    ranker = rr.LambdaMART()
+    fitted = ranker.fit(X, Y, qid=QID)
+    again = rr.LambdaMART(**ranker.get_params()).fit(X, Y, qid=QID)
+    assert again.booster_ == fitted.booster_
+    assert again.booster_.chosen == fitted.booster_.chosen
 
 
 def test_a_base_is_gone_on_from(booster: rr.Booster, train: rr.Dataset) -> None:

@@ -143,6 +143,9 @@ class TreeRanker(Ranker):
         rule = looking_past_training(every["early_stopping"], training_sets(given))
         # What was not given is left to `train`, which knows of presets.
         attributes = {name: value for name, value in every.items() if name in vars(self)}
+        if all(name in attributes and _is_default(self, name) for name in self._defaults):
+            # A copy by ``type(ranker)(**ranker.get_params())`` of one that was given nothing.
+            attributes = {}
         if rule is not every["early_stopping"]:
             attributes["early_stopping"] = rule
         own = {self._renamed.get(name, name): value for name, value in attributes.items()}
@@ -178,6 +181,12 @@ class TreeRanker(Ranker):
         return reduction / total if total > 0 else reduction
 
 
+def _is_default(ranker: TreeRanker, name: str) -> bool:
+    """Return whether an option is the default, and not another value that equals it."""
+    value, default = getattr(ranker, name), ranker._defaults[name]
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
 class LambdaMART(TreeRanker):
     """Gradient-boosted trees that learn by the changes of a metric (Wu et al. 2010; Burges 2010).
 
@@ -188,11 +197,11 @@ class LambdaMART(TreeRanker):
     Parameters
     ----------
     n_estimators : int, default 100
-        The most trees.
+        The most trees; chosen from the data where no option of the model is given (see ``preset``).
     num_leaves : int, default 31
-        The most leaves of a tree.
+        The most leaves of a tree; chosen likewise.
     learning_rate : float, default 0.1
-        What leaf values are multiplied by.
+        What leaf values are multiplied by; chosen likewise.
     metric : str or callable, a sequence of these, or a mapping, default "ndcg@10"
         What is evaluated on the validation sets; the first one decides when to stop, and is what
         `score` returns. Of a mapping from metrics to weights the weighted sum is maximised and decides.
@@ -203,8 +212,10 @@ class LambdaMART(TreeRanker):
         not the training set: the same objects ``X`` and ``y``.
     validation_fraction : float, default 0.1
         With ``early_stopping`` and no ``eval_set``: the share of the queries that is held out.
-    preset : {"noisy", "robust", "paper"}, optional
-        Values for options that are left at their defaults, as for `rustrank.train`.
+    preset : {"auto", "plain", "noisy", "clean", "robust", "paper", ...}, optional
+        Values for options that are not given, as for `rustrank.train`. Without it, and without any option of the
+        model, `fit` chooses the settings from the data, as `rustrank.train` does, but without ranks within
+        queries; ``plain`` keeps the defaults. ``booster_.chosen`` has what was chosen.
     tree_shape, max_depth, min_leaf_docs, min_leaf_hess, l2, ...
         What bounds a tree: as for `rustrank.train`, like all the following.
     features_per_tree, features_per_node, rows_per_node, random_strength

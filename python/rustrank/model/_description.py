@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from typing_extensions import Self
 
     from rustrank import _rustrank
+
+#: The attribute of a model that says what `rustrank.train` chose from the data.
+CHOSEN = "chosen"
 
 
 class DescribedModel:
@@ -82,16 +86,17 @@ class DescribedModel:
         return {
             name: value
             for name, value in noted.items()
-            if not name.startswith("categories.") and name != "chosen"
+            if not name.startswith("categories.") and name != CHOSEN
         }
 
     @property
     def chosen(self) -> dict[str, Any] | None:
-        """What `rustrank.train` chose from the data, and why; None where its caller chose.
+        """What `rustrank.train` chose from the data, and why; None where its caller chose, and of changed models.
 
         ``options`` are parameters of `rustrank.train` that train the same trees again, on a `Dataset` made with the
         ``query_ranks`` that it has, too. ``values`` are the means of ``metric`` over ``queries`` held-out queries
-        for each preset that was tried.
+        for each preset that was tried, by which it was chosen; ``value`` is that of the chosen one over all queries
+        that were held out once.
 
         Examples
         --------
@@ -106,8 +111,14 @@ class DescribedModel:
         >>> bool((again.predict(pinned) == booster.predict(pinned)).all())
         True
         """
-        text = self._core.attributes().get("chosen")
+        text = self._core.attributes().get(CHOSEN)
         return None if text is None else dict(json.loads(text))
+
+    def _with_choice(self, note: dict[str, Any] | None) -> Self:
+        """Write into this model what was chosen from the data, or that nothing was."""
+        text = None if note is None else json.dumps(note)
+        self._core = self._core.with_attribute(CHOSEN, text)
+        return self
 
     @property
     def position_bias(self) -> NDArray[np.float64] | None:

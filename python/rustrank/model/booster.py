@@ -152,7 +152,7 @@ class Booster(RankingModel, DescribedModel):
             )
             raise ParamError(message, code="num_trees")
         most = whole("num_trees", num_trees, 0, self.num_rounds)
-        return Booster._of(self._core.truncated(most))
+        return self if most == self.num_rounds else _changed(self._core.truncated(most))
 
     def _least_rounds(self) -> int | None:
         """Return the fewest rounds that `truncate` can leave; None if the model's trees are no sequence of rounds."""
@@ -244,7 +244,7 @@ class Booster(RankingModel, DescribedModel):
         gain : sequence of float
             The gain of each of `classes`.
         """
-        return Booster._of(self._core.with_gains(as_doubles(gain, "gain")))
+        return _changed(self._core.with_gains(as_doubles(gain, "gain")))
 
     def calibrate(
         self,
@@ -298,7 +298,7 @@ class Booster(RankingModel, DescribedModel):
         if isinstance(X, Dataset) and X._base is None:
             # An error if the Dataset has base scores: they are no part of what was calibrated.
             core.score_dataset(X._core, None, num_threads)
-        return Booster._of(core)
+        return _changed(core)
 
     def explain(
         self,
@@ -461,7 +461,7 @@ class Booster(RankingModel, DescribedModel):
         core = as_booster_sees(self, as_dataset(dataset, "dataset"))._core
         other = None if valid is None else as_booster_sees(self, as_dataset(valid, "valid"))._core
         made, history, held_out = self._core.reweigh((core, other), judging, bounds)
-        booster = Booster._of(made)
+        booster = _changed(made)
         booster.history = {"dataset": {name: np.array(history)}}
         if valid is not None:
             booster.history["valid"] = {name: np.array(held_out)}
@@ -525,7 +525,7 @@ class Booster(RankingModel, DescribedModel):
         del given["self"], given["dataset"], given["of_objective"]
         with errors_in_order_of_rows(dataset, given):
             try:
-                return Booster._of(self._core.refit(core, checked("refit", given)))
+                return _changed(self._core.refit(core, checked("refit", given)))
             except DataError as error:
                 if "can be refitted" in str(error):  # Other bins have the same code, `base`.
                     error.args = (_NOT_REFITTED,)
@@ -615,11 +615,15 @@ class Booster(RankingModel, DescribedModel):
         return [fact for fact in facts if fact[1]]
 
     def __eq__(self, other: object) -> bool:
-        """Compare by the text of the model file."""
-        return isinstance(other, Booster) and self.to_text() == other.to_text()
+        """Compare by the text of the model file, but for what was chosen from the data."""
+        return isinstance(other, Booster) and self._text() == other._text()
 
     def __hash__(self) -> int:
-        return hash(self.to_text())
+        return hash(self._text())
+
+    def _text(self) -> str:
+        """Return the text without the note of what was chosen, which says how the options came about."""
+        return self.to_text() if self.chosen is None else _changed(self._core).to_text()
 
     def __copy__(self) -> Booster:
         """Return the booster itself: nothing can change it."""
@@ -694,3 +698,8 @@ def _as_rows(X: Any) -> Any:
     if isinstance(X, (list, tuple)) and X and all(isinstance(x, (int, float)) for x in X):
         return [X]
     return X
+
+
+def _changed(core: _rustrank.Booster) -> Booster:
+    """Return a booster that was made of another one, whose choice it is not."""
+    return Booster._of(core)._with_choice(None)

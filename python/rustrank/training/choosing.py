@@ -8,7 +8,6 @@ Nothing here depends on the order of rows or on the number of threads.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -23,12 +22,20 @@ from rustrank.formatting import count
 from rustrank.metrics.evaluation import Judging
 from rustrank.parameters.plan import (
     EarlyStopping,
+    Plan,
     names_of_metrics,
     sets_by_name,
     train_options,
 )
 from rustrank.parameters.schema import TRAININGS
-from rustrank.training.probes import PATIENCE, SMOOTH, Probe, Probes, better
+from rustrank.training.probes import (
+    PATIENCE,
+    SMOOTH,
+    Probe,
+    Probes,
+    better,
+    num_judged_queries,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +43,6 @@ if TYPE_CHECKING:
     from rustrank.data.dataset import Dataset
     from rustrank.model.booster import Booster
 
-#: The attribute of a model that says what was chosen.
-CHOSEN = "chosen"
 #: What is tried, the first for judgements with much noise.
 CANDIDATES: tuple[dict[str, Any], ...] = (
     {"preset": "noisy", "learning_rate": 0.05},
@@ -73,9 +78,11 @@ class Choice:
     metric : str
         What decided.
     num_queries : int
-        The number of queries that it was the mean over.
+        The number of queries that candidates were compared on.
     values : mapping
-        Its mean by candidate.
+        The mean of the metric over these, by candidate.
+    value : float
+        The mean of the chosen one over all queries that were held out once.
     """
 
     data: Dataset
@@ -84,6 +91,7 @@ class Choice:
     metric: str
     num_queries: int
     values: dict[str, float]
+    value: float
 
     def noted(self, booster: Booster) -> Booster:
         """Write the choice into the booster, with the number of trees that it has."""
@@ -93,11 +101,9 @@ class Choice:
             "metric": self.metric,
             "queries": self.num_queries,
             "values": self.values,
+            "value": self.value,
         }
-        text = json.dumps(note)
-        for one in {id(one): one for one in (booster, booster.all_rounds)}.values():
-            one._core = one._core.with_attribute(CHOSEN, text)
-        return booster
+        return booster._with_choice(note)
 
     def __str__(self) -> str:
         """Say in one line what was chosen and why."""
@@ -108,8 +114,11 @@ class Choice:
         ranks = ["ranks within queries"] if self.data.query_ranks else []
         values = ", ".join(f"{name} {value:.4f}" for name, value in self.values.items())
         queries = count(self.num_queries, "held-out query", "held-out queries")
+        rule = ""
+        if max(self.values, key=self.values.__getitem__) != self.chosen.get("preset"):
+            rule = ", not clearly better"
         return (
-            f"chosen by {self.metric} on {queries} ({values}): {', '.join([*shown, *ranks])}; "
+            f"chosen by {self.metric} on {queries} ({values}{rule}): {', '.join([*shown, *ranks])}; "
             "preset='plain' keeps the defaults"
         )
 
@@ -133,9 +142,11 @@ def choose(data: Dataset, given: Mapping[str, Any], options: Mapping[str, Any]) 
     """
     if not _is_wanted(given) or options["base"] is not None or data._core.has_base_scores:
         return None
-    if _num_judged(data) < _FEWEST_QUERIES:
+    if num_judged_queries(data) < _FEWEST_QUERIES:
         return None
     task = _Task.of(data, given, options)
+    # What is wrong with the options is said before anything is tried.
+    Plan(task.data, task.options, None)
     try:
         return _by_folds(task) if task.held is None else _by_valid(task, task.held)
     except ParamError as error:
@@ -154,15 +165,6 @@ def _is_wanted(given: Mapping[str, Any]) -> bool:
     if (preset := given.get("preset")) is not None:
         return bool(preset == "auto")
     return all(given[name] is None for name in given.keys() - _NOT_OF_MODEL - {"objective"})
-
-
-def _num_judged(data: Dataset) -> int:
-    """Return the number of queries with different labels."""
-    codes, labels = data._core.query_codes(), data.labels
-    least, most = np.full(data.num_queries, np.inf), np.full(data.num_queries, -np.inf)
-    np.minimum.at(least, codes, labels)
-    np.maximum.at(most, codes, labels)
-    return int((least < most).sum())
 
 
 @dataclass(frozen=True)
@@ -241,23 +243,29 @@ class _Task:
             "num_threads": cores // n_jobs,
         }
         probes = [Probe(fit, held, options, self.place_of_metric) for fit, held in parts]
-        return Probes([*after, *probes], self.most_rounds, n_jobs)
+        tried = Probes([*after, *probes])
+        tried.train(self.most_rounds, n_jobs)
+        return tried
 
-    def choice(self, probes: list[Probes], at: int, more: dict[str, Any]) -> Choice | None:
-        """Return a candidate and what else was chosen; None where the metric has no value."""
-        values = {
-            str(candidate["preset"]): one.value
-            for candidate, one in zip(CANDIDATES, probes, strict=True)
-        }
+    def choice(
+        self, probes: Sequence[Probes], at: int, more: dict[str, Any], whole: Probes | None = None
+    ) -> Choice | None:
+        """Return a candidate and what else was chosen; None where the metric has no value.
+
+        Candidates were compared by ``probes``, all on the same queries; ``whole`` is the chosen one on all folds.
+        """
+        names = [str(candidate["preset"]) for candidate in CANDIDATES]
+        values = dict(zip(names, (one.value for one in probes), strict=True))
         if not np.isfinite(list(values.values())).all():
             return None
-        candidate, judging = CANDIDATES[at], self.judging
+        candidate = CANDIDATES[at]
         chosen = {name: value for name, value in candidate.items() if name not in self.given}
         options = {**self.options_of(candidate), **more}
         chosen |= {"num_trees": options["num_trees"]}
-        judged = int(np.isfinite(probes[at].per_query(judging)).sum())
+        judged = int(np.isfinite(probes[at].per_query(self.judging)).sum())
         metric = names_of_metrics(self.options["metric"])[self.place_of_metric]
-        return Choice(self.data, options, chosen, metric, judged, values)
+        value = probes[at].value if whole is None else whole.value
+        return Choice(self.data, options, chosen, metric, judged, values, value)
 
 
 def _by_valid(task: _Task, held: Dataset) -> Choice | None:
@@ -275,14 +283,22 @@ def _by_folds(task: _Task) -> Choice | None:
     """Choose by folds of the training set, which also say how many trees there are."""
     is_large = task.data.num_docs > _MOST_DOCS
     parts = [_parts(task.data, fold, _FOLDS) for fold in range(1 if is_large else _FOLDS)]
-    probes = [task.tried(candidate, parts[0]) for candidate in CANDIDATES]
-    # A candidate that is not ahead on the first fold is out.
-    left = [at for at, one in enumerate(probes) if not at or one.value > probes[0].value]
-    for at in left if len(parts) > 1 else []:
-        probes[at] = task.tried(CANDIDATES[at], *parts[1:], after=probes[at].probes)
-    best = left[better([probes[at] for at in left], task.judging, _ERRORS)]
-    rounds = task.most_rounds if "num_trees" in task.given else probes[best].best
-    return task.choice(probes, best, {"num_trees": rounds})
+    first = [task.tried(candidate, parts[0]) for candidate in CANDIDATES]
+
+    def on_all(at: int) -> Probes:
+        return (
+            task.tried(CANDIDATES[at], *parts[1:], after=first[at].probes)
+            if parts[1:]
+            else first[at]
+        )
+
+    # Only where another candidate is ahead on the first fold, all are tried on the others.
+    is_close = any(one.value > first[0].value for one in first[1:])
+    probes = [on_all(at) for at in range(len(first))] if is_close else first
+    best = better(probes, task.judging, _ERRORS)
+    whole = probes[best] if is_close else on_all(best)
+    rounds = task.most_rounds if "num_trees" in task.given else whole.best
+    return task.choice(probes, best, {"num_trees": rounds}, whole)
 
 
 def _sample(data: Dataset) -> Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +54,15 @@ class Probe:
         """The metric after each round."""
         return np.array(self.trainer.history(), np.float64)[:, self.metric]
 
+    def rounds_at(self, rounds: int) -> int:
+        """Return the number of rounds, or of all that there were."""
+        return min(rounds, len(self.trainer.history()))
+
     def per_query(self, rounds: int, judging: Judging) -> NDArray[np.float64]:
         """Return the metric of each held-out query for the model of the first rounds."""
-        most = min(rounds, len(self.trainer.history()))
-        scores = self.trainer.booster_at(most).score_dataset(self.held._core, None, self.threads)
+        scores = self.trainer.booster_at(self.rounds_at(rounds)).score_dataset(
+            self.held._core, None, self.threads
+        )
         found = judge_docs(scores, judged_docs(self.held, {}), judging)
         values: NDArray[np.float64] = next(iter(found.values())).per_query
         return values
@@ -65,9 +71,14 @@ class Probe:
 class Probes:
     """The probes of the same settings on one or several folds, which have the number of rounds in common."""
 
-    def __init__(self, probes: Sequence[Probe], most: int, n_jobs: int) -> None:
-        """Train until the common curve has not risen for long, as many probes at once as there are jobs."""
-        self.probes, self.most = list(probes), most
+    def __init__(self, probes: Sequence[Probe]) -> None:
+        self.probes = list(probes)
+
+    def train(self, most: int, n_jobs: int, deadline: float = math.inf) -> bool:
+        """Train as many probes at once as there are jobs, until the common curve has not risen for long.
+
+        Return false if it was the deadline that ended it, by `time.monotonic`.
+        """
         rounds = 0
         with cancellable_pool(n_jobs) as pool:
             while rounds < most:
@@ -75,6 +86,9 @@ class Probes:
                 list(pool.map(Probe.train_to, self.probes, repeat(rounds)))
                 if rounds - self.best >= PATIENCE or all(probe.ends for probe in self.probes):
                     break
+                if time.monotonic() >= deadline:
+                    return False
+        return True
 
     @property
     def curve(self) -> Curve:
@@ -120,3 +134,12 @@ def better(candidates: Sequence[Probes], judging: Judging, errors: float) -> int
         mean = float(ahead.mean()) if len(ahead) else 0.0
         gains.append(mean if mean > errors * error else 0.0)
     return int(np.argmax(gains))
+
+
+def num_judged_queries(data: Dataset) -> int:
+    """Return the number of queries with different labels."""
+    codes, labels = data._core.query_codes(), data.labels
+    least, most = np.full(data.num_queries, np.inf), np.full(data.num_queries, -np.inf)
+    np.minimum.at(least, codes, labels)
+    np.maximum.at(most, codes, labels)
+    return int((least < most).sum())

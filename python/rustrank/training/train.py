@@ -373,7 +373,7 @@ def train(
     with errors_in_order_of_rows(data, every):
         choice = choose(data, options, every)
     if choice is None:
-        return _trained_on_few(data, every, options)
+        return _trained_on_few(data, every, options)._with_choice(None)
     choice.report(options.get("progress"))
     with errors_in_order_of_rows(choice.data, choice.options):
         return choice.noted(trained(choice.data, choice.options))
@@ -403,7 +403,7 @@ def _as_base_sees(data: Dataset, options: dict[str, Any]) -> tuple[Dataset, dict
     if not getattr(base, "query_ranks", False) or base.num_features != 2 * data.num_features:
         return data, options
     found = sets_with_ranks(data, sets_by_name(options["valid"]))
-    if found is None:
+    if found is None or not base._core.scores_bins(found[0]._core.binning):
         return data, options
     return found[0], {**options, "valid": found[1] or None}
 

@@ -232,6 +232,7 @@ def _facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
         "classes": None if booster.classes is None else booster.classes.tolist(),
         "objective": booster._objective(),
         "params": booster.params,
+        "chosen": booster.chosen,
         "features": [
             {"name": names[at], "reduction": float(reduction[at]), "splits": int(splits[at])}
             for at in order.tolist()
@@ -264,6 +265,9 @@ def _model_facts(facts: dict[str, Any]) -> str:
     if facts["classes"] is not None:
         facts_shown.append(("classes", ", ".join(f"{label:g}" for label in facts["classes"])))
     told = {**facts["params"], "objective": facts["objective"]}
+    if (chosen := facts["chosen"]) is not None:
+        options = ", ".join(f"{name} {value}" for name, value in chosen["options"].items())
+        facts_shown.append(("chosen from the data", options))
     facts_shown += [(name, told[name]) for name in _TELLING if told.get(name) is not None]
     return text_table(facts_shown[0], facts_shown[1:], left=2)
 
