@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from rustrank.data.dataset import *
     from rustrank.distributed.shards import Shards as Shards
     from rustrank.distributed.shards import shard as shard
+    from rustrank.ensembles.auto import *
+    from rustrank.ensembles.auto_ranker import *
     from rustrank.ensembles.distillation import *
     from rustrank.ensembles.ensemble import *
     from rustrank.ensembles.members import *
@@ -52,6 +54,8 @@ _NAMES = {
     "combining.combiner": "Combiner Curve",
     "data.dataset": "Augmented Dataset",
     "distributed.shards": "Shards shard",
+    "ensembles.auto": "Auto AutoMember auto",
+    "ensembles.auto_ranker": "AutoRanker",
     "ensembles.distillation": "Distillation distill",
     "ensembles.ensemble": "Ensemble EnsembleTables ensemble",
     "ensembles.members": "Member Recipe recipe",

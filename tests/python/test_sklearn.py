@@ -59,7 +59,7 @@ def routing() -> Iterator[None]:
 # As constructed by default. The checks know of no queries, and of no class that is not made of
 # `BaseEstimator`.
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
-@pytest.mark.parametrize("kind", [*TREES, *NETS, rr.LambdaBoost])
+@pytest.mark.parametrize("kind", [*TREES, *NETS, rr.LambdaBoost, rr.AutoRanker])
 def test_it_passes_the_checks_of_estimators(kind: Any) -> None:
     results = estimator_checks.check_estimator(
         kind(), on_fail=None, on_skip=None, expected_failed_checks=EXPECTED

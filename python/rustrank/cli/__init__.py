@@ -36,6 +36,7 @@ examples:
   rustrank compare test.txt a.txt b.txt           test whether one is better
   rustrank report test.txt bm25.txt model.rrk     compare rankers on one HTML page
   rustrank combine vali.txt a.txt b.txt           find the best combination of both
+  rustrank auto train.txt best.rrk                train the best model within a minute
   rustrank adapt base.rrk little.txt              adapt a ranker to another market
   rustrank tune train.txt best.rrk --try num_leaves=7,15    find the best settings
 

@@ -21,6 +21,7 @@ NAMES = {
     "compare": "test the difference between two rankings",
     "report": "compare rankers on one HTML page",
     "combine": "find the best linear combination of rankers",
+    "auto": "train the best ranker that can be had in a given time",
     "adapt": "adapt a ranker to another market with little data",
     "tune": "search for the best options of a ranker",
     "convert": "convert a model from or for another library",

@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace) -> int:
 
     given = _given(options)
     launched = mpi.launched_world_size() is not None
-    of_data = _shards if given.get("workers") is not None or launched else _datasets
+    of_data = _shards if given.get("workers") is not None or launched else datasets_of
     data, valid = of_data(options, given.get("base"))
     try:
         booster = train(data, valid=valid, **passed(options, "progress", "resume"), **given)
@@ -130,7 +130,7 @@ def _run(options: argparse.Namespace) -> int:
     return print_result(options, summary, _table_of(summary))
 
 
-def _datasets(options: argparse.Namespace, base: Booster | None) -> tuple[Any, Any]:
+def datasets_of(options: argparse.Namespace, base: Booster | None) -> tuple[Any, Any]:
     """Read the training set and the validation sets, and score them by a base of other bins."""
     from rustrank.data.dataset import Dataset
     from rustrank.data.dataset_building import BaseIfNeeded
