@@ -3,6 +3,7 @@
 ``compare.py load``        a data set from a matrix and from text: CPU time, peak of memory
 ``compare.py train``       time a tree, 100 trees from a matrix, peak of memory
 ``compare.py quality``     NDCG@10 on real folds, one grid for every engine
+``compare.py untuned``     the same where nothing is set, and `rr.auto` for a given time
 ``compare.py polynomial``  NDCG at the first paper's settings on its artificial data
 ``compare.py score``       time to score 1 to 1000 docs
 ``compare.py nets``        time an epoch of a LambdaRank net, against PyTorch
@@ -64,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
     from versus.quality import add_quality, quality
     from versus.scoring import add_score, score
     from versus.training import add_train, train
+    from versus.untuned import add_untuned, untuned
 
     plain = argparse.RawDescriptionHelpFormatter
     made = argparse.ArgumentParser(description=__doc__, formatter_class=plain)
@@ -72,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
         ("load", add_load, in_folder(load), "data set construction, matrix and text"),
         ("train", add_train, in_folder(train), "time a tree, end to end, memory"),
         ("quality", add_quality, quality, "NDCG@10 on real folds"),
+        ("untuned", add_untuned, untuned, "the same where nothing is set"),
         ("polynomial", add_polynomial, polynomial, "NDCG on the first paper's artificial data"),
         ("score", add_score, score, "time to score docs"),
         ("nets", add_nets, in_folder(nets), "time an epoch of a net, against PyTorch"),
@@ -93,7 +96,7 @@ def main(argv: list[str]) -> int:
         print(json.dumps(measured(kind, json.loads(job))))
         return 0
     args = parser().parse_args(argv)
-    if args.command in ("quality", "polynomial"):
+    if args.command in ("quality", "untuned", "polynomial"):
         quiet_threads(args.threads)
     passed = args.run(args)
     return 1 if args.check and not passed else 0

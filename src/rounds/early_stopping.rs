@@ -33,7 +33,8 @@ pub enum StopReason {
     Nothing,
 }
 
-/// The first round with the largest mean over the `smooth` rounds around it, counted from 0.
+/// The first round with the largest mean over the `smooth` rounds around it, counted from 0. Of rounds with equal
+/// means, which early rounds have since their windows hold all rounds, the one with the largest value.
 ///
 /// The rounds of a mean are those that there are; a round is left out of all means, and is never the best,
 /// where its value is NaN.
@@ -46,8 +47,8 @@ pub(super) fn best(history: &[Vec<f64>], value: usize, smooth: usize) -> Option<
         sum / count as f64
     };
     let rounds = (0..history.len()).filter(|&round| !history[round][value].is_nan());
-    let means = rounds.map(|round| (round, mean(round)));
-    means.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(round, _)| round)
+    let keys = rounds.map(|round| (round, (mean(round), history[round][value])));
+    keys.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(round, _)| round)
 }
 
 #[cfg(test)]

@@ -318,9 +318,10 @@ def test_early_stopping_may_smooth_the_curve(
     starts = [max(0, at - smooth // 2) for at in range(len(values))]
     ends = [at + -(-smooth // 2) for at in range(len(values))]
     means = [np.mean(values[slice(*span)]) for span in zip(starts, ends, strict=True)]
-    best = int(np.argmax(means)) + 1
+    # Early windows hold all rounds: their means are equal, and the value itself decides.
+    best = max(range(len(values)), key=lambda at: (round(means[at], 12), values[at])) + 1
     assert booster.best_round == booster.num_trees == best
-    assert len(values) == min(200, best + 25) or smooth > 25
+    assert len(values) >= min(200, best + 25)
     where = f"stopped after round {len(values)}, best round {best}: "
     assert f"{where}valid ndcg@10 {values[best - 1]:.5f}" in capsys.readouterr().err
 
