@@ -173,7 +173,7 @@ bench-load: tools-cargo $(PEERS)/.stamp ## loading against LightGBM (SIZE=0.1 fo
 	$(call develop,$(PEERS),peers)
 	$(PEERS)/bin/python benches/compare.py load --size $(SIZE) --source $(SOURCE) $(ARGS)
 
-.PHONY: bench-train bench-quality bench-polynomial
+.PHONY: bench-train bench-quality bench-untuned bench-polynomial
 bench-train: tools-cargo $(PEERS)/.stamp ## time a tree against LightGBM, XGBoost and CatBoost (SIZE, ARGS)
 	$(call develop,$(PEERS),peers)
 	$(PEERS)/bin/python benches/compare.py train --size $(SIZE) $(ARGS)
@@ -181,6 +181,10 @@ bench-train: tools-cargo $(PEERS)/.stamp ## time a tree against LightGBM, XGBoos
 bench-quality: tools-cargo $(PEERS)/.stamp ## NDCG@10 on real folds against the same (ARGS='--results FILE')
 	$(call develop,$(PEERS),peers)
 	$(PEERS)/bin/python benches/compare.py quality $(ARGS)
+
+bench-untuned: tools-cargo $(PEERS)/.stamp ## the same where nothing is set, and rr.auto (ARGS='--results FILE')
+	$(call develop,$(PEERS),peers)
+	$(PEERS)/bin/python benches/compare.py untuned $(ARGS)
 
 bench-polynomial: tools-cargo $(PEERS)/.stamp ## NDCG on the first paper's artificial data (SIZE, ARGS)
 	$(call develop,$(PEERS),peers)

@@ -4,6 +4,7 @@
 ``compare.py train``       time a tree, 100 trees from a matrix, peak of memory
 ``compare.py quality``     NDCG@10 on real folds, one grid for every engine
 ``compare.py untuned``     the same where nothing is set, and `rr.auto` for a given time
+``compare.py choice``      whether the default call's choice is the same for resampled queries
 ``compare.py polynomial``  NDCG at the first paper's settings on its artificial data
 ``compare.py score``       time to score 1 to 1000 docs
 ``compare.py nets``        time an epoch of a LambdaRank net, against PyTorch
@@ -59,6 +60,7 @@ def in_folder(
 
 
 def parser() -> argparse.ArgumentParser:
+    from versus.choice import add_choice, choice
     from versus.loading import add_load, load
     from versus.nets import add_nets, nets
     from versus.polynomial import add_polynomial, polynomial
@@ -75,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
         ("train", add_train, in_folder(train), "time a tree, end to end, memory"),
         ("quality", add_quality, quality, "NDCG@10 on real folds"),
         ("untuned", add_untuned, untuned, "the same where nothing is set"),
+        ("choice", add_choice, choice, "flips of the default call's choice"),
         ("polynomial", add_polynomial, polynomial, "NDCG on the first paper's artificial data"),
         ("score", add_score, score, "time to score docs"),
         ("nets", add_nets, in_folder(nets), "time an epoch of a net, against PyTorch"),
