@@ -14,7 +14,7 @@ use crate::{Grouping, Queries};
 
 /// A part of a dataset, with the numbers that its queries have in the whole.
 #[derive(Debug)]
-pub struct Part {
+pub struct QueryPart {
     /// The documents of some queries.
     pub dataset: Dataset,
     /// The caller's number of each query in the whole dataset, ascending.
@@ -42,7 +42,7 @@ impl Dataset {
     }
 
     /// All but one fold, and that fold. Of data with more documents than `most_docs`, a sample of queries.
-    pub fn fold(&self, fold: usize, num_folds: usize, most_docs: usize) -> Result<[Part; 2]> {
+    pub fn fold(&self, fold: usize, num_folds: usize, most_docs: usize) -> Result<[QueryPart; 2]> {
         let folds = self.query_folds(num_folds);
         let mut num_docs = 0;
         let mut is_sampled = |docs: std::ops::Range<usize>| {
@@ -61,13 +61,13 @@ impl Dataset {
     }
 
     /// The documents of some queries, which are given in the order that they have here.
-    fn part(&self, queries: &[u32]) -> Result<Part> {
+    fn part(&self, queries: &[u32]) -> Result<QueryPart> {
         let ranges = queries.iter().map(|&query| self.queries().range(query as usize));
         let docs: Vec<u32> = ranges.flat_map(|docs| docs.start as u32..docs.end as u32).collect();
         let matrix = self.matrix().gathered(&docs)?;
         let (documents, queries) = self.documents().part(queries, &docs);
         let dataset = Self::of_parts(self.binning().clone(), matrix, documents);
-        Ok(Part { dataset, queries })
+        Ok(QueryPart { dataset, queries })
     }
 }
 

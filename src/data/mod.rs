@@ -38,7 +38,7 @@ pub use arrays::{
 pub use builder::{DatasetBuilder, ExtraLabels, RowData};
 pub use dataset::Dataset;
 pub use documents::Documents;
-pub use folds::Part;
+pub use folds::QueryPart;
 pub use load::{LoadOptions, Loaded, load_files};
 pub use raw_dataset::RawDataset;
 pub use text_base::TextBase;
