@@ -19,7 +19,7 @@ import numpy as np
 import rustrank as rr
 from versus import fitted
 from versus.fitted import Plan, Setting
-from versus.folds import DATA, FOLDS, SETS, join, read_fold
+from versus.folds import DATA, FOLDS, SETS, UNSEEN, join, read_fold
 from versus.process import machine, say
 from versus.records import Records
 
@@ -331,7 +331,7 @@ def untuned(args: argparse.Namespace) -> bool:
 
 def add_untuned(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engines", nargs="+", choices=list(ENGINES), default=list(ENGINES))
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--sets", nargs="+", choices=[*SETS, *UNSEEN], default=list(SETS))
     parser.add_argument("--folds", nargs="+", type=int, choices=FOLDS, default=list(FOLDS))
     parser.add_argument("--metrics", nargs="+", choices=METRICS, default=["ndcg@10"])
     parser.add_argument(

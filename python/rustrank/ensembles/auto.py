@@ -267,7 +267,7 @@ def auto(
     Examples
     --------
     >>> import rustrank as rr
-    >>> web = rr.datasets.make_web(num_queries=30, docs_per_query=15, seed=0)
+    >>> web = rr.datasets.make_polynomial(num_queries=30, docs_per_query=15, seed=0)
     >>> found = rr.auto(web.X, web.y, web.qid, time_limit=2, folds=3)
     >>> list(found.members)[0]
     'noisy'

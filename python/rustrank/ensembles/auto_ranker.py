@@ -54,7 +54,7 @@ class AutoRanker(Ranker):
     Examples
     --------
     >>> import rustrank as rr
-    >>> X, y, qid = rr.datasets.make_web(num_queries=30, docs_per_query=15, seed=0)
+    >>> X, y, qid = rr.datasets.make_polynomial(num_queries=30, docs_per_query=15, seed=0)
     >>> ranker = rr.AutoRanker(time_limit=2, folds=3).fit(X, y, qid=qid)
     >>> ranker.score(X, y, qid=qid) > 0.5
     True
