@@ -229,7 +229,7 @@ def test_training_on_a_base_of_ranks_has_their_importance() -> None:
     assert made.feature_names == RANKED
     assert made.truncate(made.num_rounds - 1).feature_names == RANKED
     wide = rr.Dataset(_frame(), DATA.y, qid=DATA.qid, query_ranks=True)
-    raw = rr.Dataset(_frame(), DATA.y, qid=DATA.qid)
+    raw = rr.Dataset(_frame(), DATA.y, qid=DATA.qid, query_ranks=False)
     for data, of, message in (
         (
             wide,
