@@ -158,6 +158,12 @@ impl PyBooster {
         self.inner.looks_at_ranks()
     }
 
+    /// Whether all of it ranks features within queries, and not only some of the models in a sum.
+    #[getter]
+    fn ranks_features(&self) -> bool {
+        self.inner.ranks_features()
+    }
+
     /// Whether scores depend on the other documents of the query.
     #[getter]
     fn needs_queries(&self) -> bool {

@@ -278,3 +278,48 @@ def test_categories_have_no_ranks(recwarn: pytest.WarningsRecorder) -> None:
         assert more.num_trees >= 2
     assert np.array_equal(scores[0], scores[1])
     assert not [one for one in recwarn if "not used" in str(one.message)]
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_set_with_a_base_has_the_ranks_of_the_base(docs: Docs, named: bool) -> None:
+    X: Any = docs.X
+    if named:
+        X = {name: X[:, at] for at, name in enumerate("abcd")}
+    bare = rr.Dataset(X, docs.y, qid=docs.qid)
+    base = rr.train(rr.Dataset(X, docs.y, qid=docs.qid, query_ranks=True), **OPTIONS)
+    wide = rr.Dataset(X, docs.y, qid=docs.qid, base=base, query_ranks=True)
+    wanted = rr.train(wide, **OPTIONS)
+    assert wanted.num_rounds == 20
+    hows: list[dict[str, Any]] = [{}, {"like": bare}, {"like": bare, "query_ranks": True}]
+    for how in hows:
+        found = rr.Dataset(X, docs.y, qid=docs.qid, base=base, **how)
+        assert found.feature_names == base.feature_names
+        assert rr.train(found, **OPTIONS) == wanted
+    assert not bare.query_ranks
+
+
+def test_a_like_that_cannot_have_the_ranks_of_a_base_is_refused(
+    docs: Docs, booster: rr.Booster
+) -> None:
+    without = rr.Dataset(docs.X, docs.y, qid=docs.qid, query_ranks=False)
+    plain = rr.train(without, **OPTIONS)
+    for like in (without, plain):
+        with pytest.raises(rr.ParamError, match=r"like: the base ranks .*query_ranks=True"):
+            rr.Dataset(docs.X, docs.y, qid=docs.qid, like=like, base=booster)
+
+
+def test_text_with_a_base_has_the_ranks_of_the_base(
+    docs: Docs, booster: rr.Booster, tmp_path: Path
+) -> None:
+    path = tmp_path / "docs.txt"
+    rows = np.nan_to_num(docs.X)
+    lines = (
+        f"{y:g} qid:{q} " + " ".join(f"{at}:{x!r}" for at, x in enumerate(row.tolist(), 1))
+        for y, q, row in zip(docs.y, docs.qid, rows, strict=True)
+    )
+    path.write_text("\n".join(lines))
+    bare = rr.Dataset.from_letor(path)
+    for like in (None, bare):
+        found = rr.Dataset.from_letor(path, base=booster, like=like)
+        assert found.query_ranks
+        assert rr.train(found, **OPTIONS).num_rounds == 20

@@ -13,6 +13,7 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data import dataset_building as building
 from rustrank.data.batches import Batches, Columns, ParquetFiles, paths_of
+from rustrank.data.ranked import ranks_of_base
 from rustrank.errors import DataError, ParamError, UnknownNameError, shown, warn_caller, wrong_kind
 from rustrank.formatting import count, html_facts, size, some
 from rustrank.inputs.categories import Categories, as_shown, categories_of, encoded, numbered_like
@@ -105,8 +106,8 @@ class Dataset:
         Whether to add the rank of each value within its query as a feature: the place from the smallest
         value, minus a half, over the number of documents with a value; ties share their mean place. Ranks
         follow all features, as ``rank(NAME)``. A booster trained on them computes them itself and needs
-        the queries: ``booster.predict(X, qid=...)``. By default as in ``like``, else `rustrank.train` adds them
-        to small data where it chooses the settings; False keeps it from that. Building the dataset
+        the queries: ``booster.predict(X, qid=...)``. By default as in ``base`` or ``like``, else `rustrank.train`
+        adds them to small data where it chooses the settings; False keeps it from that. Building the dataset
         needs 4 more bytes for each value.
     max_bins : int, optional
         The most bins a feature may have, besides the one for missing values: 2 to 255, by default
@@ -186,7 +187,10 @@ class Dataset:
         if weight is not None:
             query_weight = query_weight_of_rows(weight, qid, group)
         reading = building.ReadOptions(missing, infinite, num_threads)
+        is_given = base is not None
         base = building.base_of(base, like, has_scores=base_score is not None)
+        if is_given:
+            like, query_ranks = ranks_of_base(base, like, query_ranks)
         if base is not None:
             ids, sizes = (qid, group) if base._core.needs_queries else (None, None)
             base_score = base.predict(
@@ -277,6 +281,11 @@ class Dataset:
         """
         reading = building.ReadOptions(missing, infinite, num_threads)
         names = as_names(feature_names)
+        text = building.LetorOptions(max_features, zero_based, buffer_bytes=buffer_bytes)
+        is_given = base is not None
+        base = building.base_of_text(base, like, text)
+        if is_given:
+            like, query_ranks = ranks_of_base(base, like, query_ranks)
         known = building.known_categories(like)
         if known is not None and known.lists:
             message = (
@@ -285,8 +294,6 @@ class Dataset:
             raise ParamError(message, code="like")
         more: dict[str, Any] = {"buffer_bytes": buffer_bytes, "categorical": categorical}
         bins = building.bins_of(like, names, max_bins, sample_rows, query_ranks, **more)
-        text = building.LetorOptions(max_features, zero_based, buffer_bytes=buffer_bytes)
-        base = building.base_of_text(base, like, text)
         with progress_of_file(files := paths_of(path), progress) as text.progress:
             core, ids = _rustrank.Dataset.from_letor(files, text, bins, reading)
         if names:

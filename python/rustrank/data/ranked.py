@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rustrank.errors import DataError
+from rustrank.data.dataset_building import is_booster
+from rustrank.errors import DataError, ParamError
+from rustrank.inputs.docs import is_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,3 +63,26 @@ def as_booster_sees(booster: Booster, dataset: Dataset) -> Dataset:
         )
         raise DataError(message, code="query_ranks")
     return dataset.of_same_docs(core)
+
+
+def ranks_of_base(base: Booster | None, like: Any, query_ranks: Any) -> tuple[Any, Any]:
+    """Return ``like`` and ``query_ranks`` of a dataset with a base: with ranks if all of the base has them.
+
+    Training goes on from such a base with ranks only. Without ``like`` these are ranks unless the caller has
+    said otherwise; a ``like`` gets them if it has kept its values.
+    """
+    if base is None or not base._core.ranks_features or query_ranks is False:
+        return like, query_ranks
+    if like is None:
+        return None, True
+    if not (is_booster(like) or is_dataset(like)) or like.query_ranks:
+        return like, query_ranks
+    if 2 * like.num_features != base.num_features:
+        return like, query_ranks
+    if is_dataset(like) and can_have_ranks(like):
+        return with_ranks(like), query_ranks
+    message = (
+        "like: the base ranks features within queries, and `like` has no ranks; make `like` with query_ranks=True, "
+        "or leave it out"
+    )
+    raise ParamError(message, code="like")
