@@ -280,6 +280,30 @@ def test_categories_have_no_ranks(recwarn: pytest.WarningsRecorder) -> None:
     assert not [one for one in recwarn if "not used" in str(one.message)]
 
 
+def test_what_cannot_be_ranked_names_the_way_out(docs: Docs, booster: rr.Booster) -> None:
+    way = r"qid=.*group=\[len\(X\)\].*query_ranks=False"
+    for call in (booster.predict, booster.explain, booster.rank):
+        with pytest.raises(rr.ParamError, match=way):
+            call(docs.X)
+    assert booster.predict(docs.X[:3], group=[3]).shape == (3,)
+    for library in ("lightgbm", "xgboost", "ranklib", "onnx"):
+        way = rf'Dataset\(\.\.\., query_ranks=False\).*exportable="{library}"'
+        with pytest.raises(rr.ParamError, match=way):
+            booster.export(library)
+    with pytest.raises(rr.ParamError, match="not a library that models are written for"):
+        booster.export("lighgbm")
+
+
+def test_converting_names_the_option_of_the_command(
+    booster: rr.Booster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    booster.save(tmp_path / "m.rrk")
+    assert main(["convert", str(tmp_path / "m.rrk"), str(tmp_path / "m.txt")]) != 0
+    said = capsys.readouterr().err
+    assert '--exportable "lightgbm"' in said
+    assert "rr." not in said
+
+
 @pytest.mark.parametrize("named", [False, True])
 def test_a_set_with_a_base_has_the_ranks_of_the_base(docs: Docs, named: bool) -> None:
     X: Any = docs.X

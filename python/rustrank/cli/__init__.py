@@ -126,6 +126,8 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 _HINTS = {
     '; infinite="missing" treats infinite values as missing': "; leave the cell empty for a missing value",
     ", or a column of a categorical type, which may hold any numbers": "; a column of text may hold any ids",
+    "train without ranks: on rr.Dataset(..., query_ranks=False), or with exportable=": "train it with --exportable ",
+    " where rr.train chooses the settings": "",
 }
 
 

@@ -46,9 +46,13 @@ impl Model {
     /// The model as a file of another library: `lightgbm`, `xgboost`, `ranklib` or `onnx`; or as ours,
     /// `rustrank`.
     pub fn to_foreign(&self, library: &str) -> Result<Vec<u8>> {
-        if self.looks_at_ranks() && library != "rustrank" {
+        let others = ["lightgbm", "xgboost", "ranklib", "onnx"];
+        if self.looks_at_ranks() && others.contains(&library) {
             let what = "no other library ranks features within queries";
-            return Err(Error::param("model.ranks", what).got(foreign(library.as_bytes())));
+            return Err(Error::param("model.ranks", what).got(library).hint(format!(
+                "train without ranks: on rr.Dataset(..., query_ranks=False), or with \
+                 exportable=\"{library}\" where rr.train chooses the settings"
+            )));
         }
         match library {
             "lightgbm" => lightgbm::write(self).map(String::into_bytes),

@@ -294,11 +294,14 @@ impl<'a> ScorerBuilder<'a> {
 
 /// The error of rows without queries, for a model that needs them.
 pub(super) fn no_queries(ranks: bool) -> Error {
-    let what = if ranks {
-        "this model ranks features within queries"
+    let (what, other) = if ranks {
+        let other = "; a model of rr.Dataset(..., query_ranks=False) needs no queries";
+        ("this model ranks features within queries", other)
     } else {
-        "this model's scores depend on the other docs of the query"
+        ("this model's scores depend on the other docs of the query", "")
     };
-    Error::param("score.queries", what)
-        .hint("say which docs form a query: with qid= or group=, or as a Dataset")
+    Error::param("score.queries", what).hint(format!(
+        "say which docs form a query: with qid=, with group=[len(X)] if all rows are of one query, or as a \
+         Dataset{other}"
+    ))
 }
