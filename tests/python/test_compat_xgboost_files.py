@@ -104,3 +104,33 @@ def test_frames_with_categories_are_not_misread(tmp_path: Path) -> None:
             ours.predict(frame)
         codes = frame.assign(shop=frame["shop"].cat.codes)
         assert np.allclose(ours.predict(codes), theirs.predict(data), rtol=1e-5, atol=1e-6)
+
+
+def test_contributions_are_those_of_the_saved_file(tmp_path: Path) -> None:
+    data = compat.DMatrix(X, Y, qid=QID)
+    first = compat.train({"objective": "rank:ndcg", "max_depth": 4}, data, 10)
+    booster = compat.train({"objective": "rank:ndcg"}, data, 5, xgb_model=first)
+    booster.save_model(tmp_path / "m.json")
+    again = compat.Booster(model_file=tmp_path / "m.json")
+    unpickled = pickle.loads(pickle.dumps(booster))  # noqa: S301
+    for rounds in ((0, 0), (0, 4), (3, 12)):
+        values = booster.predict(data, pred_contribs=True, iteration_range=rounds)
+        for other in (again, unpickled):
+            found = other.predict(data, pred_contribs=True, iteration_range=rounds)
+            assert np.allclose(values, found, rtol=0, atol=1e-6)
+        scores = booster.predict(data, iteration_range=rounds)
+        assert np.allclose(values.sum(axis=1), scores, rtol=0, atol=1e-5)
+    # XGBoost weights the sides of a split by hessians, and ours by documents.
+    values = booster.predict(data, pred_contribs=True)
+    assert not np.allclose(values, booster.native.explain(X), rtol=0, atol=1e-4)
+
+
+def test_contributions_are_those_of_xgboost(tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    data = compat.DMatrix(X, Y, qid=QID)
+    booster = compat.train({"objective": "rank:ndcg"}, data, 10)
+    booster.save_model(tmp_path / "m.json")
+    theirs = xgboost.Booster(model_file=tmp_path / "m.json")
+    wanted = theirs.predict(xgboost.DMatrix(X), pred_contribs=True)
+    found = booster.predict(data, pred_contribs=True)
+    assert np.allclose(found, wanted, rtol=0, atol=1e-5)

@@ -151,3 +151,17 @@ def test_pictures_escape_names() -> None:
     data = rr.Dataset(X, np.arange(40) % 5, qid=[0] * 40, feature_names=["a<b & c"])
     grown = rr.train(data, num_trees=1, num_leaves=2, min_leaf_docs=1)
     ET.fromstring(grown.draw_tree(0))  # noqa: S314
+
+
+def test_values_after_another_format_are_as_documented() -> None:
+    docs = rr.datasets.make_polynomial(40, 20, seed=1)
+    booster = rr.train(rr.Dataset(docs.X, docs.y, qid=docs.qid), num_trees=5)
+    values = booster.explain(docs.X)
+    from_lightgbm, from_xgboost = (
+        rr.Booster.from_text(booster.export(library).decode())
+        for library in ("lightgbm", "xgboost")
+    )
+    assert np.allclose(from_lightgbm.explain(docs.X), values, rtol=0, atol=1e-12)
+    found = from_xgboost.explain(docs.X)
+    assert not np.allclose(found, values, rtol=0, atol=1e-6)
+    assert np.allclose(found.sum(axis=1), values.sum(axis=1), rtol=0, atol=1e-6)

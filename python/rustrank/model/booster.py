@@ -116,7 +116,9 @@ class Booster(RankingModel, DescribedModel):
         library : {"lightgbm", "xgboost", "ranklib", "onnx", "rustrank"}
             LightGBM's text, XGBoost's JSON, RankLib's XML (where a missing value counts as 0), an
             ONNX tree ensemble, or our own text. What the format cannot hold is a `ParamError`;
-            ``exportable`` of `rustrank.train` finds that out before training.
+            ``exportable`` of `rustrank.train` finds that out before training. XGBoost's JSON has hessians as
+            covers, and no numbers of documents: SHAP values of a model read from it are weighted by hessians,
+            and differ from those of `explain` here.
         path : path-like, optional
             A file to write to, atomically.
         """
@@ -313,7 +315,8 @@ class Booster(RankingModel, DescribedModel):
         """Return the exact SHAP values of each feature for each document.
 
         They are path-dependent: an unknown feature takes both branches, weighted by the training
-        documents that took them: those with a gradient in the round of the tree, as in `dump`.
+        documents that took them: those with a gradient in the round of the tree, as in `dump`. A model that was
+        read from XGBoost's or CatBoost's format has no numbers of documents, and its covers weight them.
 
         Parameters
         ----------

@@ -76,6 +76,8 @@ class Booster:
     def _set(self, native: Native | None, params: dict[str, Any]) -> None:
         self._native, self.params, self._attributes = native, params, dict[str, str]()
         self._metrics, self._gain = metrics_of(None, "ndcg")[0], "exp2"
+        #: The model as its file has it, once `predict` has needed that.
+        self._saved: Native | None = None
         #: The rounds of the model that training went on from.
         self._begin = 0
 
@@ -129,7 +131,9 @@ class Booster:
         pred_leaf, approx_contribs, pred_interactions : bool
             Refused.
         pred_contribs : bool, default False
-            Return the contributions of features, and in the last column the expected score.
+            Return the contributions of features, and in the last column the expected score. A feature that is
+            not known takes both branches, weighted by their hessians as in XGBoost: the values are those of the
+            file that `save_model` writes. Those of ``native.explain`` are weighted by numbers of documents.
         validate_features : bool, default True
             Whether names of features must be those of the model.
         iteration_range : (int, int), default (0, 0)
@@ -153,7 +157,8 @@ class Booster:
         how["keeps_intercept"] = True
         with in_words_of():
             trees = self._trees_of_round
-            found = scores_of_rounds(self.native, rows.X, start * trees, end * trees, **how)
+            native = self._as_saved() if pred_contribs else self.native
+            found = scores_of_rounds(native, rows.X, start * trees, end * trees, **how)
         if rows.base_score is not None:
             if pred_contribs:
                 found[:, -1] += rows.base_score
@@ -163,6 +168,18 @@ class Booster:
             found = predicted(self.native.params.get("objective", ""), found)
         found = found[:, None] if strict_shape and found.ndim == 1 else found
         return found.astype(np.float32)
+
+    def _as_saved(self) -> Native:
+        """Return the model with the sums of hessians as its only covers, as XGBoost's format has it.
+
+        A model that cannot be saved, such as one of XGBoost with categories, is returned as it is.
+        """
+        if self._saved is None:
+            try:
+                self._saved = Native.from_text(self.native.export("xgboost").decode())
+            except ParamError:
+                self._saved = self.native
+        return self._saved
 
     def inplace_predict(
         self,
@@ -325,7 +342,7 @@ class Booster:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (dict(vars(self)),)
+        return _restored, ({**vars(self), "_saved": None},)
 
 
 #: What early stopping found, and what reads the text that a file has of it.
