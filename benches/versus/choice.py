@@ -14,26 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import rustrank as rr
-from versus.folds import DATA, SETS, Docs, read_fold
+from versus.folds import DATA, MADE, SETS, Docs, read_fold
 from versus.process import machine, say
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-#: Artificial data beside the real sets: clean labels, and the kind of web search data.
-_MADE = ("make_polynomial", "make_web")
 #: The largest share of samples for which another preset may be chosen.
 _MOST_FLIPS = 0.1
-
-
-def training_docs(name: str, data: Path) -> Docs:
-    """Return the training queries of the first fold, or artificial ones."""
-    if name not in _MADE:
-        return read_fold(name, 1, data).train
-    made = getattr(rr.datasets, name)(num_queries=300, seed=0)
-    group = np.diff(np.flatnonzero(np.diff(made.qid, prepend=-1)), append=len(made.y))
-    return Docs(made.X.astype(np.float32), made.y.astype(np.float32), group)
 
 
 def resampled(docs: Docs, times: int) -> Iterator[Docs]:
@@ -54,7 +43,7 @@ def choice(args: argparse.Namespace) -> bool:
     passed = True
     for name in args.sets:
         began, presets, trees = time.perf_counter(), [], []
-        for docs in resampled(training_docs(name, args.data), args.times):
+        for docs in resampled(read_fold(name, 1, args.data).train, args.times):
             data = rr.Dataset(docs.X, docs.y, group=docs.group)
             chosen = rr.train(data, num_threads=args.threads, progress=False).chosen
             assert chosen is not None  # noqa: S101 - nothing is set
@@ -74,7 +63,7 @@ def choice(args: argparse.Namespace) -> bool:
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
-    every = [*SETS, *_MADE]
+    every = [*SETS, *MADE]
     parser.add_argument("--sets", nargs="+", choices=every, default=every)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--threads", type=int, default=2)

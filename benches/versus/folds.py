@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import rustrank as rr
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -23,6 +25,11 @@ FOLDS = (1, 2, 3, 4, 5)
 #: Sets that nothing was chosen by: web search, fault localisation (one split each), and the modes of travel that
 #: people chose (of statsmodels; five parts).
 UNSEEN = ("lightgbm-example", "FLUCCS", "modechoice")
+
+#: Artificial sets: clean labels, and the kind of web search data. The number of a fold is their seed.
+MADE = ("make_polynomial", "make_web")
+#: The queries of their parts.
+_MADE_QUERIES = (1000, 250, 250)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +118,22 @@ def join(parts: list[Docs]) -> Docs:
     )
 
 
+def make_fold(name: str, seed: int) -> Fold:
+    """Return artificial docs, whose parts have the same truth."""
+    made = getattr(rr.datasets, name)(num_queries=sum(_MADE_QUERIES), seed=seed)
+    ends = np.cumsum(_MADE_QUERIES)
+    number = np.unique(made.qid, return_inverse=True)[1]
+    parts = [
+        (number < end) & (number >= end - size)
+        for end, size in zip(ends, _MADE_QUERIES, strict=True)
+    ]
+    return Fold(*(docs_of(made.X[at], made.y[at], number[at]) for at in parts))
+
+
 def read_fold(name: str, fold: int, data: Path = DATA) -> Fold:
     """Return the fold of a number from 1."""
+    if name in MADE:
+        return make_fold(name, fold)
     if name in UNSEEN and name != "modechoice":
         return read_split(name, data)
     parts = [part.shuffled([7, n]) for n, part in enumerate(read_parts(name, data))]
