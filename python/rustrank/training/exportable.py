@@ -63,7 +63,7 @@ def _of_data(dataset: Any, library: str) -> str | None:
     if not isinstance(dataset, Dataset):
         return None
     if dataset.query_ranks:
-        return "ranks within queries; make the data set without query_ranks"
+        return "ranks within queries; make the data set with query_ranks=False"
     features = dataset.categorical
     if not features:
         return None
