@@ -51,6 +51,23 @@ def test_a_dataset_has_its_own_labels(booster: rr.Booster, docs: rr.datasets.Ran
     np.testing.assert_array_equal(of_dataset.predict(dataset), of_dataset.predict(docs.X))
 
 
+def test_a_model_with_ranks_takes_a_dataset_without(docs: rr.datasets.Ranking) -> None:
+    train = rr.datasets.make_polynomial(60, 20, seed=1)
+    bare = rr.Dataset(train.X, train.y, qid=train.qid)
+    chosen = rr.train(bare, progress=False)
+    ranked = rr.Dataset(train.X, train.y, qid=train.qid, query_ranks=True)
+    other = rr.train(ranked, num_trees=3)
+    assert chosen.query_ranks
+    for booster in (chosen, rr.mix([chosen, other])):
+        calibrated = booster.calibrate(bare)
+        assert calibrated == booster.calibrate(train.X, train.y, qid=train.qid)
+        np.testing.assert_array_equal(
+            calibrated.predict(bare), calibrated.predict(train.X, qid=train.qid)
+        )
+    held_out = rr.Dataset(docs.X, docs.y, qid=docs.qid, like=chosen)
+    assert chosen.calibrate(held_out) == chosen.calibrate(docs.X, docs.y, qid=docs.qid)
+
+
 def test_it_is_saved_loaded_and_pickled(
     booster: rr.Booster, docs: rr.datasets.Ranking, tmp_path: Path
 ) -> None:

@@ -299,7 +299,7 @@ class Booster(RankingModel, DescribedModel):
         core = _rustrank.calibrated(self._core, scores, as_doubles(labels, "y"), threshold)
         if isinstance(X, Dataset) and X._base is None:
             # An error if the Dataset has base scores: they are no part of what was calibrated.
-            core.score_dataset(X._core, None, num_threads)
+            core.score_dataset(as_booster_sees(self, X)._core, None, num_threads)
         return _changed(core)
 
     def explain(
