@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,7 +220,7 @@ def plot_tree(
     ranker : Booster or fitted estimator
         Whose tree.
     tree_index : int, default 0
-        Which tree.
+        Which tree: its place in `Booster.dump`, which leaves out the trees of models inside.
     max_depth : int, optional
         How many levels of splits to draw; below them is the number of leaves. By default all, or as many as
         can be read in ``ax``; the title says if that is not all.
@@ -232,14 +233,11 @@ def plot_tree(
     matplotlib axes
     """
     booster = drawn_booster(ranker)
-    trees = booster._core.num_trees
-    if not trees:
-        hint = "; draw the trees of the models inside" if booster.num_trees else ""
-        raise ParamError(f"ranker has no trees of its own: got {booster!r}{hint}", code="tree")
-    at = whole("tree_index", tree_index, 0, trees - 1)
+    at = booster._tree_at("tree_index", tree_index)
     most = None if max_depth is None else whole("max_depth", max_depth, 1)
     tree = booster._nested(at)
-    return draw_tree(tree, booster.feature_names, at, trees, max_depth=most, ax=ax)
+    title = partial(booster._tree_title, at, tree)
+    return draw_tree(tree, booster.feature_names, title, max_depth=most, ax=ax)
 
 
 def plot_cuts(

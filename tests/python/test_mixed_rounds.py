@@ -70,8 +70,32 @@ def test_single_trees_are_those_of_the_model_itself() -> None:
     mixed = rr.mix([FIRST, WITH_START])
     assert mixed.num_trees == 11
     assert len(mixed.dump()["trees"]) == 6
-    with pytest.raises(rr.ParamError, match="whole number from 0 to 5"):
+    assert mixed.dump()["trees_inside"] == 5
+    text = mixed.dump_text()
+    assert "\nnot shown: 5 trees of models inside: take the models that were mixed, stacked" in text
+    assert text.count("\ntree ") == 6
+    assert "tree 0 of 6; 5 more of models inside" in mixed.draw_tree(0)
+    with pytest.raises(rr.ParamError, match="whole number from 0 to 5; it has 5 trees of models"):
         mixed.draw_tree(6)
+    assert FIRST.dump()["trees_inside"] == 0
+    assert "inside" not in FIRST.dump_text() + FIRST.draw_tree(0)
+    with pytest.raises(rr.ParamError, match=r"whole number from 0 to 5$"):
+        FIRST.draw_tree(6)
+
+
+def test_a_model_without_trees_of_its_own_says_where_they_are() -> None:
+    calibrated = FIRST.calibrate(DATA.X, DATA.y)
+    assert calibrated.dump()["trees"] == []
+    assert calibrated.dump()["trees_inside"] == 6
+    own = "has no trees of its own, but 6 trees of models inside: take the models that were mixed"
+    with pytest.raises(rr.ParamError, match=f"number: got 0, but .* {own}"):
+        calibrated.draw_tree(0)
+    pytest.importorskip("matplotlib")
+    with pytest.raises(rr.ParamError, match=f"tree_index: got 0, but .* {own}"):
+        rr.plot_tree(calibrated)
+    mixed = rr.mix([FIRST, WITH_START])
+    assert rr.plot_tree(mixed).get_title("left") == "tree 0 of 6; 5 more of models inside"
+    assert rr.plot_tree(mixed, max_depth=1).get_title("left").endswith("5 more of models inside")
 
 
 def test_iterations_of_a_mixture_with_the_names_of_lightgbm() -> None:

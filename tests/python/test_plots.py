@@ -108,7 +108,7 @@ def test_a_tree_shows_all_questions_and_leaves(booster: rr.Booster) -> None:
     assert len(thick) == 5
     with pytest.raises(rr.ParamError, match="tree_index: got 99, expected a whole number"):
         rr.plot_tree(booster, 99)
-    with pytest.raises(rr.ParamError, match="ranker has no trees"):
+    with pytest.raises(rr.ParamError, match="has no trees of its own"):
         rr.plot_tree(booster.truncate(0))
 
 

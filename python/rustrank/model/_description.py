@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset_building import numbered_names, with_ranks
+from rustrank.errors import ParamError, shown
 from rustrank.formatting import count, some
 from rustrank.inputs.categories import as_shown
 from rustrank.inputs.scalars import whole
@@ -193,6 +194,10 @@ class DescribedModel:
     def dump(self) -> dict[str, Any]:
         """Return all trees, save those of models inside, as nested dictionaries, which `json` can write.
 
+        ``trees_inside`` is the number of trees of models inside, which are left out: trees of the models that were
+        mixed, stacked or calibrated. Dump these models themselves. `draw_tree` and `rustrank.plot_tree` number the
+        trees as they are here.
+
         ``docs`` of a node is the number of training documents in it that had a gradient in the round of the
         tree. Under a loss of pairs, as that of LambdaMART, a document whose query has no two different
         labels has none, nor has one that is in no pair, such as below ``pairs_to``; sampling leaves out
@@ -212,12 +217,15 @@ class DescribedModel:
             "feature_names": self.feature_names,
             "intercept": self._core.intercept,
             "params": self.params,
+            "trees_inside": self.num_trees - self._core.num_trees,
             "trees": [self._nested(number) for number in range(self._core.num_trees)],
         }
 
     def dump_text(self) -> str:
-        """Return all trees as indented text."""
+        """Return all trees, save those of models inside, as indented text; see `dump`."""
         lines = [f"{self!r}", f"intercept {self._core.intercept!r}"]
+        if left_out := self._trees_inside():
+            lines.append(f"not shown: {left_out}")
         for number, tree in enumerate(self.dump()["trees"]):
             lines.append(f"tree {number}")
             lines += _text_lines(tree, self.feature_names, 1)
@@ -225,6 +233,28 @@ class DescribedModel:
 
     def _nested(self, number: int) -> dict[str, Any]:
         return _nested_tree(self._core, number)
+
+    def _trees_inside(self) -> str:
+        """Return how many trees are of models inside, and how to see them; empty if none are."""
+        inside = self.num_trees - self._core.num_trees
+        if not inside:
+            return ""
+        return f"{count(inside, 'tree')} of models inside: take the models that were mixed, stacked or calibrated"
+
+    def _tree_at(self, name: str, number: Any) -> int:
+        """Take the number of a tree that is not of a model inside."""
+        trees, inside = self._core.num_trees, self._trees_inside()
+        if not trees:
+            hint = f", but {inside}" if inside else ""
+            message = f"{name}: got {shown(number)}, but {self!r} has no trees of its own{hint}"
+            raise ParamError(message, code="tree")
+        return whole(name, number, 0, trees - 1, f"; it has {inside}" if inside else "")
+
+    def _tree_title(self, number: int, tree: dict[str, Any], max_depth: int | None) -> str:
+        """Return the title of the picture of a tree."""
+        inside = self.num_trees - self._core.num_trees
+        title = tree_title(number, self._core.num_trees, tree, max_depth)
+        return f"{title}; {inside:,} more of models inside" if inside else title
 
     def draw_tree(self, number: int, *, max_depth: int | None = None) -> Picture:
         """Return a drawing of a tree as SVG, which notebooks display.
@@ -236,15 +266,14 @@ class DescribedModel:
         Parameters
         ----------
         number : int
-            Which tree.
+            Which tree: its place in `dump`, which leaves out the trees of models inside.
         max_depth : int, optional
             How many levels of splits to draw; below them is the number of leaves. All by default.
         """
-        trees = self._core.num_trees
-        at = whole("number", number, 0, trees - 1)
+        at = self._tree_at("number", number)
         most = None if max_depth is None else whole("max_depth", max_depth, 1)
         tree = self._nested(at)
-        title = tree_title(at, trees, tree, most)
+        title = self._tree_title(at, tree, most)
         return tree_picture(tree, self.feature_names, title, most)
 
 

@@ -15,11 +15,10 @@ from rustrank.plotting.tree_layout import (
     leaf_text,
     split_condition,
     tree_layout,
-    tree_title,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["draw_tree"]
 
@@ -35,13 +34,15 @@ _LINE_HEIGHT, _LEVEL_WIDTH, _LEAF_WIDTH, _TO_DOCS, _CHARACTER = 1.5, 10.5, 12.1,
 def draw_tree(
     tree: dict[str, Any],
     names: Sequence[str],
-    number: int,
-    num_trees: int,
+    title: Callable[[int], str],
     *,
     max_depth: int | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw a tree of `Booster.dump` into axes, or into a new figure in which all of it can be read."""
+    """Draw a tree of `Booster.dump` into axes, or into a new figure in which all of it can be read.
+
+    ``title`` gets the number of levels that are drawn.
+    """
     levels = max(one.depth for one in tree_layout(tree))
     if max_depth is not None:
         levels = min(levels, max_depth)
@@ -51,7 +52,7 @@ def draw_tree(
     if not is_new and max_depth is None:
         levels = _readable_levels(tree, ax)
     ax.axis("off")
-    ax.set_title(tree_title(number, num_trees, tree, levels), loc="left", fontsize="medium")
+    ax.set_title(title(levels), loc="left", fontsize="medium")
     if is_new:
         # Axes of a new figure have their size once it was laid out.
         ax.figure.draw_without_rendering()
