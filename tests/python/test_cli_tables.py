@@ -285,7 +285,7 @@ def test_errors_name_the_line_of_a_table(
             if value == "oops":
                 # It is too late to tell a trained model.
                 is_late = arguments[0] not in ("train", "tune")
-                hint = "; train and tune take categories: --categorical x3"
+                hint = "; train, tune and auto take categories: --categorical x3"
                 assert (", as in the training set" if is_late else hint) + f" ({name}" in said
             assert place in said, arguments
 

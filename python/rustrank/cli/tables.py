@@ -215,7 +215,7 @@ def category_hint(names: Sequence[str], trains: bool) -> str:
     """Return what to do with text in columns of numbers, as the end of a message: a trained model has numbers there."""
     if not trains:
         return ", as in the training set"
-    return f"; train and tune take categories: --categorical {','.join(names)}"
+    return f"; train, tune and auto take categories: --categorical {','.join(names)}"
 
 
 def text_in_column(file: str, name: str, column: Any, hint: str) -> DataError | None:
