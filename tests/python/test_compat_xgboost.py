@@ -7,6 +7,7 @@ runs with it, too: what is claimed here is then what XGBoost does.
 from __future__ import annotations
 
 import pickle
+import warnings
 from importlib import import_module, util
 from typing import TYPE_CHECKING, Any
 
@@ -278,3 +279,18 @@ def test_one_split_has_the_values_that_xgboost_computes(xgb: Any) -> None:
         bst = xgb.train({"objective": objective, **more}, data, 1)
         expected = 0.5 * weight / (2 * 0.25 * weight + 1)
         assert np.allclose(bst.predict(data), [-expected, expected], rtol=1e-3)
+
+
+def test_rounds_among_the_parameters_are_not_used(xgb: Any) -> None:
+    data = xgb.DMatrix(X, Y, qid=QID)
+    for name in ("n_estimators", "num_boost_round"):
+        with pytest.warns(UserWarning, match="not used"):
+            made = xgb.train({"objective": "rank:ndcg", name: 9}, data, 3)
+        assert made.num_boosted_rounds() == 3
+    with pytest.warns(UserWarning, match="not used"):
+        ranker = xgb.XGBRanker(n_estimators=5, num_boost_round=9).fit(X, Y, qid=QID)
+    assert ranker.get_booster().num_boosted_rounds() == 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranker = xgb.XGBRanker(n_estimators=2).fit(X, Y, qid=QID)
+    assert ranker.get_booster().num_boosted_rounds() == 2

@@ -17,7 +17,7 @@ from rustrank.compat.parameters import (
     threads_of,
 )
 from rustrank.compat.wording import GAIN_HINTS
-from rustrank.errors import ParamError, wrong_kind
+from rustrank.errors import ParamError, warn_caller, wrong_kind
 from rustrank.inputs.scalars import as_list
 
 #: The canonical name of each other name.
@@ -28,7 +28,6 @@ ALIASES = {
     "alpha": "reg_alpha",
     "n_jobs": "nthread",
     "random_state": "seed",
-    "n_estimators": "num_boost_round",
     "obj": "objective",
 }
 #: They change how fast XGBoost trains, or what it prints, and nothing here.
@@ -81,7 +80,7 @@ _FIXED = {
     "callbacks": Fixed((None,), "pass callbacks= to train or to XGBRanker"),
 }
 _TRANSLATED = (
-    *("booster", "objective", "learning_rate", "num_boost_round", "max_depth", "max_leaves"),
+    *("booster", "objective", "learning_rate", "max_depth", "max_leaves"),
     *("grow_policy", "min_child_weight", "min_split_loss", "reg_lambda", "subsample"),
     *("colsample_bytree", "colsample_bynode", "max_bin", "seed", "nthread", "eval_metric"),
     *("lambdarank_pair_method", "lambdarank_num_pair_per_sample", "lambdarank_normalization"),
@@ -113,6 +112,8 @@ _OURS = {
 }
 _HINTS = dict.fromkeys(GAIN_HINTS, "; ndcg_exp_gain=False takes other labels")
 _METHODS = ("hist", "auto", "approx", "exact", None)
+#: Arguments that XGBoost does not take as parameters.
+_ROUNDS = ("num_boost_round", "n_estimators")
 
 
 def translate(params: Mapping[str, Any]) -> Translation:
@@ -121,7 +122,9 @@ def translate(params: Mapping[str, Any]) -> Translation:
         message = "objective: got none, expected rank:ndcg, rank:map or rank:pairwise; XGBoost's default is"
         raise ParamError(f"{message} a regression", code="objective")
     # A parameter of its estimators that is None was not given.
-    given = Given({k: v for k, v in params.items() if v is not None}, ALIASES, KNOWN)
+    _warn_of_rounds(params)
+    rest = {k: v for k, v in params.items() if v is not None and k not in _ROUNDS}
+    given = Given(rest, ALIASES, KNOWN)
     method = given.values.get("tree_method")
     if method not in _METHODS:
         raise given.refuse("tree_method", method, "'hist'", "rustrank trains on the CPU, in bins")
@@ -132,9 +135,18 @@ def translate(params: Mapping[str, Any]) -> Translation:
     _trees(given, made.train)
     _constraints(given, made.train)
     _data(given, made)
-    made.other["num_boost_round"] = given.take("num_boost_round")
     assert not given.values, given.values  # noqa: S101 - KNOWN lists what is translated
     return made
+
+
+def _warn_of_rounds(params: Mapping[str, Any]) -> None:
+    """Warn of numbers of rounds among the parameters, where XGBoost does not use them either."""
+    for name in _ROUNDS:
+        if params.get(name) is not None:
+            warn_caller(
+                f"the parameter {name} is not used, as in XGBoost: the number of trees is the argument "
+                "num_boost_round of train, and n_estimators of XGBRanker"
+            )
 
 
 def _loss(given: Given, made: Translation) -> None:

@@ -43,7 +43,7 @@ def train(
     Parameters
     ----------
     params : dict or pairs
-        Parameters by XGBoost's names.
+        Parameters by XGBoost's names. A number of rounds among them is not used, with a warning, as there.
     dtrain : DMatrix
         The training set, with labels and queries.
     num_boost_round : int, default 10
@@ -115,10 +115,7 @@ class _Training:
         num_boost_round: int,
         xgb_model: Any,
     ) -> None:
-        own = made.other["num_boost_round"]
-        made.train["num_trees"] = whole(
-            "num_boost_round", num_boost_round if own is None else own, 1
-        )
+        made.train["num_trees"] = whole("num_boost_round", num_boost_round, 1)
         if dtrain.missing == dtrain.missing:
             made.dataset["missing"] = dtrain.missing
         self.base: Native | None = as_native("xgb_model", xgb_model)
