@@ -294,3 +294,13 @@ def test_rounds_among_the_parameters_are_not_used(xgb: Any) -> None:
         warnings.simplefilter("error")
         ranker = xgb.XGBRanker(n_estimators=2).fit(X, Y, qid=QID)
     assert ranker.get_booster().num_boosted_rounds() == 2
+
+
+@pytest.mark.parametrize("method", ["exact", "approx"])
+def test_methods_with_other_splits_have_those_of_hist_and_a_warning(method: str) -> None:
+    ours = import_module(OURS)
+    plain = ours.XGBRanker(n_estimators=2, tree_method="hist").fit(X, Y, qid=QID)
+    with pytest.warns(UserWarning, match=f"tree_method: got '{method}', and splits are") as found:
+        other = ours.XGBRanker(n_estimators=2, tree_method=method).fit(X, Y, qid=QID)
+    assert len(found) == 1
+    np.testing.assert_array_equal(plain.predict(X), other.predict(X))

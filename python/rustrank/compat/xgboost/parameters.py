@@ -112,6 +112,8 @@ _OURS = {
 }
 _HINTS = dict.fromkeys(GAIN_HINTS, "; ndcg_exp_gain=False takes other labels")
 _METHODS = ("hist", "auto", "approx", "exact", None)
+#: The methods of XGBoost that find other splits than ``hist``.
+_OTHER_SPLITS = ("approx", "exact")
 #: Arguments that XGBoost does not take as parameters.
 _ROUNDS = ("num_boost_round", "n_estimators")
 
@@ -128,6 +130,11 @@ def translate(params: Mapping[str, Any]) -> Translation:
     method = given.values.get("tree_method")
     if method not in _METHODS:
         raise given.refuse("tree_method", method, "'hist'", "rustrank trains on the CPU, in bins")
+    if method in _OTHER_SPLITS:
+        warn_caller(
+            f"tree_method: got {method!r}, and splits are those of 'hist', at the borders of at most 255 bins; "
+            f"XGBoost's {method!r} finds others, so that predictions differ"
+        )
     given.accept(_ACCEPTED)
     given.hold(_FIXED)
     made = Translation(names=given.names_of(_OURS) | _HINTS)
