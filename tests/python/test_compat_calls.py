@@ -157,6 +157,11 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
     # XGBoost: works.
     (lambda: tall(), None),
     (lambda: tall(objective="rank:pairwise", tree_method="hist", device="cpu", verbosity=0), None),
+    (lambda: tall(interaction_constraints="[[0, 1], [2, 3]]"), None),
+    (lambda: tall(interaction_constraints=""), None),
+    (lambda: tall(interaction_constraints="[0, 1]"), "or '[[0, 1], [2]]'"),
+    (lambda: tall(interaction_constraints="[[a, b]]"), "lists of numbers of features"),
+    (lambda: tall(interaction_constraints="[]"), "lists of numbers of features"),
     (lambda: tall(grow_policy="lossguide", max_leaves=15, max_depth=0, max_bin=256), None),
     (lambda: tall(gamma=1.0, min_child_weight=0.1, subsample=0.5, colsample_bynode=0.5), None),
     (lambda: tall(ndcg_exp_gain=False, lambdarank_normalization=False, missing=0.0), None),
@@ -377,3 +382,9 @@ def test_files_are_read_by_the_library(tmp_path: Path) -> None:
     tree.save_model(tmp_path / "model.json")
     found = theirs.Booster(model_file=tmp_path / "model.json").predict(theirs.DMatrix(X))
     assert np.allclose(found, tree.predict(xgb.DMatrix(X)), atol=1e-5)
+
+
+def test_groups_as_text_are_those_of_lists_in_xgboost() -> None:
+    lists = tall(interaction_constraints=[[0, 1], [2, 3]]).predict(X)
+    np.testing.assert_array_equal(tall(interaction_constraints="[[0,1],[2,3]]").predict(X), lists)
+    assert (tall().predict(X) != lists).any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -227,9 +228,26 @@ def _constraints(given: Given, train: dict[str, Any]) -> None:
     if monotone is not None and len(monotone):
         train["monotone"] = monotone if isinstance(monotone, Mapping) else list(monotone)
     if isinstance(groups, str):
-        raise given.refuse("interaction_constraints", groups, "a list of lists of features")
+        groups = _groups_of_text(given, groups)
     if groups:
         train["interactions"] = [list(one) for one in groups]
+
+
+def _groups_of_text(given: Given, text: str) -> list[list[int]]:
+    """Return the lists of features of XGBoost's text for them, such as ``[[0, 1], [2]]``; none of an empty text."""
+    if not text:
+        return []
+    try:
+        groups = json.loads(text)
+    except ValueError:
+        groups = None
+    is_list = isinstance(groups, list) and len(groups) > 0
+    if not is_list or not all(
+        isinstance(group, list) and all(type(one) is int for one in group) for group in groups
+    ):
+        expected = "lists of numbers of features, [[0, 1], [2]] or '[[0, 1], [2]]'"
+        raise given.refuse("interaction_constraints", text, expected)
+    return list(groups)
 
 
 def _data(given: Given, made: Translation) -> None:
