@@ -162,6 +162,8 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
     (lambda: tall(interaction_constraints="[0, 1]"), "or '[[0, 1], [2]]'"),
     (lambda: tall(interaction_constraints="[[a, b]]"), "lists of numbers of features"),
     (lambda: tall(interaction_constraints="[]"), "lists of numbers of features"),
+    (lambda: tall(max_depth=0), None),
+    (lambda: tall(max_depth=0, grow_policy="lossguide"), None),
     (lambda: tall(grow_policy="lossguide", max_leaves=15, max_depth=0, max_bin=256), None),
     (lambda: tall(gamma=1.0, min_child_weight=0.1, subsample=0.5, colsample_bynode=0.5), None),
     (lambda: tall(ndcg_exp_gain=False, lambdarank_normalization=False, missing=0.0), None),
@@ -388,3 +390,12 @@ def test_groups_as_text_are_those_of_lists_in_xgboost() -> None:
     lists = tall(interaction_constraints=[[0, 1], [2, 3]]).predict(X)
     np.testing.assert_array_equal(tall(interaction_constraints="[[0,1],[2,3]]").predict(X), lists)
     assert (tall().predict(X) != lists).any()
+
+
+def test_a_depth_of_zero_alone_is_no_limit_in_xgboost() -> None:
+    def largest(**params: Any) -> int:
+        text = tall(n_estimators=1, **params).get_booster().native.dump_text()
+        return max(len(line) - len(line.lstrip()) for line in text.splitlines()) // 2 - 1
+
+    assert largest() == 6
+    assert largest(max_depth=0) > 6

@@ -199,8 +199,6 @@ def _trees(given: Given, train: dict[str, Any]) -> None:
     if policy == "depthwise" and 0 < leaves < 2 ** min(depth or 64, 64):
         hint = "grow_policy='lossguide' grows the leaf that reduces the loss most, as rustrank does"
         raise given.refuse("max_leaves", leaves, "0 with grow_policy='depthwise'", hint)
-    if depth == 0 and leaves == 0:
-        raise given.refuse("max_depth", 0, "a depth, or max_leaves")
     most = 2 ** min(depth, 16) if depth else 65_536
     train |= {
         # XGBoost doubles the hessians of ranking losses: so half the step, with half of what is
