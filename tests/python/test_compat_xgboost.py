@@ -296,6 +296,26 @@ def test_rounds_among_the_parameters_are_not_used(xgb: Any) -> None:
     assert ranker.get_booster().num_boosted_rounds() == 2
 
 
+def test_features_that_are_missing_are_named(xgb: Any) -> None:
+    ranker = xgb.XGBRanker(n_estimators=2).fit(
+        pd.DataFrame(X[:, :4], columns=list("abcd")), Y, qid=QID
+    )
+    for columns in (["a", "b"], ["a", "b", "d", "z"], ["b", "a", "c", "d"], [*"abcd", "e"]):
+        with pytest.raises(ValueError, match="feature_names") as raised:
+            ranker.predict(pd.DataFrame(X[:, : len(columns)], columns=columns))
+        if xgb.__name__ == OURS:
+            said = str(raised.value).partition("; expected")[0].removeprefix("feature_names: got ")
+            assert (
+                said
+                == {
+                    "ab": "data without ['c', 'd']",
+                    "abdz": "data without ['c'] and ['z'], which the model has not",
+                    "bacd": "another order, ['b', 'a', 'c', 'd']",
+                    "abcde": "['e'], which the model has not",
+                }["".join(columns)]
+            )
+
+
 @pytest.mark.parametrize("method", ["exact", "approx"])
 def test_methods_with_other_splits_have_those_of_hist_and_a_warning(method: str) -> None:
     ours = import_module(OURS)

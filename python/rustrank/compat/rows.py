@@ -226,10 +226,10 @@ def as_sizes(group: Any, name: str = "group") -> NDArray[np.int64]:
 def check_fitting(names: Sequence[str] | None, found: Sequence[str] | None) -> None:
     """Raise `ParamError` unless names of features are as many and the same, where both are known."""
     if names is not None and found is not None and list(names) != list(found):
-        other = [name for name in found if name not in names] or [
-            one for one, two in zip(found, names, strict=False) if one != two
-        ]
-        message = (
-            f"feature_names: got {shown(other)}, expected those of the model, {shown(list(names))}"
-        )
+        other = [name for name in found if name not in names]
+        missing = [name for name in names if name not in found]
+        got = [f"data without {shown(missing)}"] if missing else []
+        got += [f"{shown(other)}, which the model has not"] if other else []
+        got = got or [f"another order, {shown(list(found))}"]
+        message = f"feature_names: got {' and '.join(got)}; expected those of the model, {shown(list(names))}"
         raise ParamError(message, code="features.names")
