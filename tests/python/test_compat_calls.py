@@ -105,6 +105,8 @@ CALLS: list[tuple[Callable[[], Any], str | None]] = [
     (lambda: ranker(boosting_type="dart"), "xgboost_dart_mode=True, uniform_drop=True"),
     (lambda: ranker(boosting_type="rf"), "boosting_type: got 'rf', expected 'gbdt'"),
     (lambda: ranker(subsample=0.7, subsample_freq=5), "subsample_freq: got 5, expected 0 or 1"),
+    (lambda: ranker(subsample=1.5), "subsample: got 1.5, expected a number above 0, up to 1"),
+    (lambda: trained(bagging_fraction=0), "bagging_fraction: got 0.0, expected a number above 0"),
     (lambda: ranker(extra_trees=True), "random_strength of rr.train"),
     (lambda: ranker(interaction_constraints="0,1"), "or '[0,1],[2]'"),
     (lambda: ranker(interaction_constraints="[a,b]"), "lists of numbers of features"),

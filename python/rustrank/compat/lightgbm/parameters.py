@@ -303,6 +303,8 @@ def _sampling(given: Given, train: dict[str, Any]) -> None:
     )
     strategy = given.choice("data_sample_strategy", "bagging", ("bagging", "goss"))
     fraction, freq = given.number("bagging_fraction", 1.0), given.count("bagging_freq", 0)
+    if not 0 < fraction <= 1:
+        raise given.refuse("bagging_fraction", fraction, "a number above 0, up to 1")
     by_query = given.flag("bagging_by_query", False)
     top, other = given.number("top_rate", 0.2), given.number("other_rate", 0.1)
     if boosting == "goss" or strategy == "goss":
