@@ -72,6 +72,7 @@ cat_smooth                    category_smooth   category_smooth    -            
 path_smooth                   =                 =                  -                     =
 extra_trees                   'random_strength' 'random_strength'  -                     'random_strength'
 lambdarank_truncation_level   pairs_to          pairs_to           -                     pairs_to
+sigmoid                       sigma             sigma              -                     sigma
 lambdarank_norm               query_normaliser  query_normaliser   -                     query_normaliser
 label_gain                    gain              gain               -                     gain
 random_state                  seed              =                  -                     seed

@@ -49,6 +49,7 @@ _MORE = {
     "feature_weight": "feature_contri feature_contrib feature_weights",
     "position_l2": "lambdarank_position_bias_regularization lambdarank_bias_norm",
     "query_normaliser": "lambdarank_norm lambdarank_normalization",
+    "sigma": "sigmoid",
     "pairs_to": "truncation_level max_position",
     "pair_normaliser": "lambdarank_score_normalization",
     "step": "line_search",
@@ -179,10 +180,16 @@ _LOSSES = {
 
 
 #: What differs besides the name.
-_SCALED = dict.fromkeys(
-    ("min_gain_to_split", "min_split_gain"),
-    ", and is half of LightGBM's value, whose reductions have no factor 1/2",
-)
+_SCALED = {
+    **dict.fromkeys(
+        ("min_gain_to_split", "min_split_gain"),
+        ", and is half of LightGBM's value, whose reductions have no factor 1/2",
+    ),
+    **dict.fromkeys(
+        ("lambdarank_truncation_level", "lambdarank_num_pair_per_sample"),
+        "; with ideal_to of the same value gradients are divided by the best DCG to that rank, as there",
+    ),
+}
 
 
 #: What there is for the call-backs of other libraries, by a part of their names.
