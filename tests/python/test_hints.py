@@ -251,3 +251,11 @@ def test_functions_and_classes_of_other_libraries_are_named(name: str, called: s
     assert hasattr(rr, called.removeprefix("rr."))
     with pytest.raises(AttributeError, match=r"no attribute 'mystery'$"):
         getattr(rr, "mystery")  # noqa: B009
+
+
+def test_categories_belong_to_the_data_or_the_ranker() -> None:
+    docs = rr.datasets.make_polynomial(4, 5, seed=0)
+    rank: Any = rr.auto
+    for name in ("categorical", "cat_features", "categorical_feature"):
+        with pytest.raises(TypeError, match=rf"no parameter {name}; categories .*rr\.AutoRanker\("):
+            rank(docs.X, docs.y, docs.qid, **{name: [0]})

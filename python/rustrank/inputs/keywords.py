@@ -110,6 +110,10 @@ OF_MODEL = {
     "num_feature": "num_features",
     "shap_values": "explain",
 }
+_CATEGORICAL = (
+    "categories belong to the data or to the ranker: pass rr.Dataset(..., categorical=[...]), or an estimator such as "
+    "rr.AutoRanker(categorical=[...])"
+)
 #: The arguments of `rustrank.evaluate` and of other functions of several metrics, by what others say.
 OF_EVALUATE = {
     **dict.fromkeys(("metric", "eval_metric", "scoring", "measures"), "metrics"),
@@ -117,6 +121,7 @@ OF_EVALUATE = {
     **dict.fromkeys(("y_true", "label", "labels", "target", "relevance"), "y"),
     **{name: OF_DATASET[name] for name in ("group_id", "query", "query_id", "groups", "queries")},
     **dict.fromkeys(("segment", "by", "slices"), "segments"),
+    **{name: _CATEGORICAL for name, ours in OF_DATASET.items() if ours == "categorical"},
     **dict.fromkeys(("nthread", "n_jobs", "thread_count", "num_thread"), "num_threads"),
 }
 #: The arguments of functions of one metric.
