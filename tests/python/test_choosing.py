@@ -223,6 +223,20 @@ def test_what_says_nothing_of_the_model_may_be_given(
     assert rounds == list(range(1, best + 11))
 
 
+def test_pairs_are_weighed_by_ndcg_for_the_reciprocal_rank(train: rr.Dataset) -> None:
+    booster = rr.train(train, metric="mrr", progress=False)
+    chosen = chosen_by(booster)
+    assert (chosen["metric"], chosen["options"]["objective_metric"]) == ("mrr", "ndcg@10")
+    again = rr.train(dataset(query_ranks=True), metric="mrr", **chosen["options"])
+    assert again == booster
+    own = rr.train(train, metric="mrr", preset="auto", objective_metric="mrr", progress=False)
+    assert "objective_metric" not in chosen_by(own)["options"]
+    assert (
+        "objective_metric"
+        not in chosen_by(rr.train(train, metric="err", progress=False))["options"]
+    )
+
+
 def test_a_metric_may_be_a_function(train: rr.Dataset, valid: rr.Dataset) -> None:
     def first(scores: np.ndarray, labels: np.ndarray) -> float:
         return float(labels[np.argmax(scores)])

@@ -11,7 +11,7 @@ import numpy as np
 
 from rustrank.model.booster import Booster
 from rustrank.parameters.plan import train_options
-from rustrank.training.probes import Probe, Probes
+from rustrank.training.probes import Probe, Probes, objective_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -144,6 +144,8 @@ class MemberTraining:
     def _probe(self, options: Mapping[str, Any], part: tuple[Dataset, Dataset]) -> Probe:
         cores = self.common["num_threads"] or os.cpu_count() or 1
         given = {**self.common, **options, "num_trees": _ROUNDS}
+        if "objective" not in options:
+            given |= objective_for(given["metric"])
         given["num_threads"] = max(1, cores // self._jobs())
         return Probe(*part, train_options(given), 0)
 

@@ -35,6 +35,7 @@ from rustrank.training.probes import (
     Probes,
     better,
     num_judged_queries,
+    objective_for,
 )
 
 if TYPE_CHECKING:
@@ -216,6 +217,12 @@ class _Task:
             num_threads=options["num_threads"],
         )
 
+    @property
+    def candidates(self) -> list[dict[str, Any]]:
+        """What is tried."""
+        first = names_of_metrics(self.options["metric"])[0]
+        return [{**candidate, **objective_for(first)} for candidate in CANDIDATES]
+
     def options_of(self, candidate: Mapping[str, Any]) -> dict[str, Any]:
         """Return all options with those of a candidate, over which given ones win."""
         every = train_options({**candidate, **self.given})
@@ -258,7 +265,7 @@ class _Task:
         values = dict(zip(names, (one.value for one in probes), strict=True))
         if not np.isfinite(list(values.values())).all():
             return None
-        candidate = CANDIDATES[at]
+        candidate = self.candidates[at]
         chosen = {name: value for name, value in candidate.items() if name not in self.given}
         options = {**self.options_of(candidate), **more}
         chosen |= {"num_trees": options["num_trees"]}
@@ -271,7 +278,7 @@ class _Task:
 def _by_valid(task: _Task, held: Dataset) -> Choice | None:
     """Choose by the validation set, which then says how many trees there are."""
     part = _sample(task.data), _sample(held)
-    probes = [task.tried(candidate, part) for candidate in CANDIDATES]
+    probes = [task.tried(candidate, part) for candidate in task.candidates]
     more: dict[str, Any] = {"num_trees": task.most_rounds}
     if task.options["early_stopping"] is None:
         name = next(name for name, one in task.sets.items() if one is held)
@@ -283,11 +290,11 @@ def _by_folds(task: _Task) -> Choice | None:
     """Choose by folds of the training set, which also say how many trees there are."""
     is_large = task.data.num_docs > _MOST_DOCS
     parts = [_parts(task.data, fold, _FOLDS) for fold in range(1 if is_large else _FOLDS)]
-    first = [task.tried(candidate, parts[0]) for candidate in CANDIDATES]
+    first = [task.tried(candidate, parts[0]) for candidate in task.candidates]
 
     def on_all(at: int) -> Probes:
         return (
-            task.tried(CANDIDATES[at], *parts[1:], after=first[at].probes)
+            task.tried(task.candidates[at], *parts[1:], after=first[at].probes)
             if parts[1:]
             else first[at]
         )

@@ -113,6 +113,15 @@ class Probes:
         return np.concatenate([probe.per_query(self.best, judging) for probe in self.probes])
 
 
+def objective_for(metric: str) -> dict[str, str]:
+    """Return what `rustrank.train` should weigh pairs by to do well in a metric, if not by the metric itself.
+
+    The reciprocal rank looks at one document of a query. Pairs that are weighed by it learn little: on four real
+    sets those weighed by NDCG@10 had a larger mean reciprocal rank.
+    """
+    return {"objective_metric": "ndcg@10"} if metric.startswith("mrr") else {}
+
+
 def smoothed(curve: Curve, window: int) -> Curve:
     """Return the mean of the values around each one, of those that there are."""
     sums = np.concatenate([[0.0], np.cumsum(curve)])
