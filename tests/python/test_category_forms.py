@@ -387,7 +387,7 @@ def test_the_command_line_declares_them(
     _run("tune", letor, model, *small, "--categorical", "0")
     capsys.readouterr()
     assert cli.main(["tune", str(data), str(model), *small]) != 0
-    assert "got 'a b', expected a number; train and tune take" in capsys.readouterr().err
+    assert "got 'a b', expected a number; train, tune and auto take" in capsys.readouterr().err
     assert cli.main(["train", str(data), str(model)]) != 0
     assert "column 'site': got 'a b', expected a number" in capsys.readouterr().err
     assert cli.main(["train", str(letor), str(model), "--categorical", "site"]) != 0

@@ -104,7 +104,11 @@ def _can_hold(library: str, booster: rr.Booster) -> bool:
     [
         ("categories", "xgboost", r"cannot hold splits on categories \(f0\); lightgbm holds them"),
         ("large categories", "lightgbm", r"cannot hold categories above a million \(f0\)"),
-        ("ranks", "onnx", "ONNX cannot hold ranks within queries; make the data set without"),
+        (
+            "ranks",
+            "onnx",
+            "ONNX cannot hold ranks within queries; make the data set with query_ranks=False",
+        ),
         ("mcrank", "ranklib", "RankLib's XML cannot hold the classes of objective='mcrank'"),
         ("a net as base", "lightgbm", "the base is part of the model, and .*cannot hold a net"),
     ],
