@@ -99,6 +99,13 @@ def test_the_same_with_a_validation_set(by_valid: rr.Booster) -> None:
     assert rr.train(train, valid=valid, num_threads=1, progress=False) == by_valid
 
 
+def test_a_validation_set_that_is_trained_on_later_has_bins_of_its_own(train: rr.Dataset) -> None:
+    fresh = rr.train(held_like(train), progress=False)
+    used = held_like(train)
+    rr.train(train, valid=used, progress=False)
+    assert rr.train(used, progress=False) == fresh
+
+
 def test_the_validation_set_chooses_the_rounds(by_valid: rr.Booster) -> None:
     values = by_valid.all_rounds.history["valid"]["ndcg@10"]
     assert by_valid.best_round == int(np.argmax(smoothed(values, 41))) + 1

@@ -23,18 +23,20 @@ def can_have_ranks(dataset: Dataset) -> bool:
 def with_ranks(dataset: Dataset, like: Dataset | None = None) -> Dataset:
     """Return the dataset with ranks within queries as features; a validation set is ``like`` its training set.
 
-    The dataset keeps the result, so that models that have learned from it can be evaluated on either.
+    A training set keeps the result, so that models that have learned from it can be evaluated on either. A
+    validation set does not: the bins are those of one training set, and it may be trained on itself later.
     """
     if dataset.query_ranks:
         return dataset
-    binning = None if like is None else like._core.binning
     if like is None and dataset._ranked is not None:
         return dataset._ranked
-    core = dataset._core.with_query_ranks(binning, None)
+    core = dataset._core.with_query_ranks(None if like is None else like._core.binning, None)
     if core is None:
         raise ValueError("the values of the dataset were not kept")
-    dataset._ranked = dataset.of_same_docs(core)
-    return dataset._ranked
+    ranked = dataset.of_same_docs(core)
+    if like is None:
+        dataset._ranked = ranked
+    return ranked
 
 
 def sets_with_ranks(
