@@ -9,7 +9,6 @@ take rankers and boosters of `rustrank.compat`, too.
 from __future__ import annotations
 
 import contextlib
-import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -438,7 +437,7 @@ def plot_shap(
 
 
 def _cells_of(
-    booster: Booster, X: Any, *, missing: float = math.nan, infinite: str = "error", **_: Any
+    booster: Booster, X: Any, *, missing: float | None = None, infinite: str = "error", **_: Any
 ) -> Floats:
     """Return the values of raw features, in the order of the booster's; NaN where there is no number.
 
@@ -451,7 +450,7 @@ def _cells_of(
         with contextlib.suppress(TypeError):
             column = Frame([table.column(feature)], ["column"], table.num_rows)
             cells[:, feature] = np.asarray(in_one_piece(column))[:, 0]
-    is_missing = cells == missing
+    is_missing = cells == (booster._missing if missing is None else missing)
     if infinite == "missing":
         is_missing |= np.isinf(cells)
     return np.where(is_missing, np.nan, cells)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rustrank as rr
-from rustrank.training.rounds import progress_display
+from rustrank.training.rounds import Notes, progress_display
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -498,7 +498,7 @@ def test_progress_lines_have_the_time_left_while_there_is_some(
     monkeypatch.setattr("time.monotonic", lambda: next(at))
     with progress_display(True, 3, 0, "tree") as show:
         for number in (1, 2, 3):
-            show(rr.Round(number, {}, False, 2, _trainer=nothing, _names=None))
+            show(rr.Round(number, {}, False, 2, _trainer=nothing, _notes=Notes(None)))
     monkeypatch.undo()
     lines = ["round 1, about 3 min left", "round 2, about 60 s left", "round 3"]
     assert capsys.readouterr().err.splitlines() == lines

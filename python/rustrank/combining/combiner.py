@@ -20,7 +20,7 @@ from rustrank.inputs.rankers import scores_of
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value, plain_value
 from rustrank.model.booster import Booster
 from rustrank.model.conversion import own_booster
-from rustrank.model.mixture import check_same_columns, share_columns
+from rustrank.model.mixture import check_same_columns, made_of, share_columns
 from rustrank.plotting.results import plot_combiner
 
 if TYPE_CHECKING:
@@ -443,8 +443,10 @@ def merged(
     used = np.flatnonzero(weights).tolist() or [0]
     called = names or [f"boosters[{at}]" for at in range(len(boosters))]
     check_same_columns([boosters[at] for at in used], [called[at] for at in used])
-    cores = [boosters[at]._core for at in used]
-    return Booster._of(_rustrank.Booster.sum(cores, weights[used].tolist(), ["as-is"] * len(cores)))
+    mixed = [boosters[at] for at in used]
+    cores = [booster._core for booster in mixed]
+    core = _rustrank.Booster.sum(cores, weights[used].tolist(), ["as-is"] * len(cores))
+    return made_of(mixed, core)
 
 
 #: The methods, with the hidden units of their nets.

@@ -19,6 +19,7 @@ from rustrank.inputs.queries import query_codes
 from rustrank.inputs.rankers import scores_of
 from rustrank.inputs.tables import as_names, as_table, columns_of, in_one_piece, labels_of
 from rustrank.inputs.vectors import check_length
+from rustrank.metrics.label_scale import warn_of_other_scale
 from rustrank.model.booster import Booster
 from rustrank.model.conversion import own_booster
 
@@ -126,6 +127,8 @@ class SideBySide(ScoredRows):
 
     def evaluate_all(self, judging: Judging) -> dict[str, Evaluation]:
         """Return the metrics of each ranker."""
+        for booster in self.boosters.values():
+            warn_of_other_scale(booster, judging)
         return {name: self.evaluate(scores, judging) for name, scores in self.by_ranker.items()}
 
     def score(self, booster: Booster) -> NDArray[np.float64]:

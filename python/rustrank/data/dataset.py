@@ -114,8 +114,9 @@ class Dataset:
         255. Not together with ``like``.
     sample_rows : int, optional
         The most distinct rows to choose bins from, by default 65,536. Not together with ``like``.
-    missing : float, default NaN
-        A value that counts as missing, besides NaN.
+    missing : float, optional
+        A value that counts as missing, besides NaN; by default that of ``like`` or ``base``, which for others
+        is none. A model that is trained on the dataset knows it, and reads it so when it scores.
     infinite : {"error", "missing"}, default "error"
         How to treat infinite values.
     num_threads : int, optional
@@ -152,6 +153,8 @@ class Dataset:
 
     #: Whether its bins are those between the splits of a booster.
     _has_bins_of_booster = False
+    #: The value that counts as missing, besides NaN; NaN if there is none.
+    _missing = math.nan
     #: The dataset with ranks within queries, once a training has added them.
     _ranked: Dataset | None = None
 
@@ -174,7 +177,7 @@ class Dataset:
         query_ranks: bool | None = None,
         max_bins: int | None = None,
         sample_rows: int | None = None,
-        missing: float = math.nan,
+        missing: float | None = None,
         infinite: str = "error",
         num_threads: int | None = None,
         categorical: Sequence[str | int] | None = None,
@@ -186,6 +189,7 @@ class Dataset:
         y, qid, row_weight, base_score, position, weight = own.values()
         if weight is not None:
             query_weight = query_weight_of_rows(weight, qid, group)
+        missing = building.missing_of(missing, like, base)
         reading = building.ReadOptions(missing, infinite, num_threads)
         is_given = base is not None
         base = building.base_of(base, like, has_scores=base_score is not None)
@@ -210,6 +214,7 @@ class Dataset:
         if like is None and given is None:
             building.warn_of_query_column(names, "group" if qid is None else "qid")
         self._finish(core, names, rows.query_ids, like, base)
+        self._missing = missing
 
     def _finish(
         self,
@@ -248,7 +253,7 @@ class Dataset:
         query_ranks: bool | None = None,
         max_bins: int | None = None,
         sample_rows: int | None = None,
-        missing: float = math.nan,
+        missing: float | None = None,
         infinite: str = "error",
         max_features: int = 1 << 20,
         zero_based: bool = False,
@@ -279,6 +284,7 @@ class Dataset:
             As for `Dataset`. Categories must be numbers, and features are numbered from 0. Features
             missing from a line are 0; so are the last features of ``base`` and ``like`` if no line has them.
         """
+        missing = building.missing_of(missing, like, base)
         reading = building.ReadOptions(missing, infinite, num_threads)
         names = as_names(feature_names)
         text = building.LetorOptions(max_features, zero_based, buffer_bytes=buffer_bytes)
@@ -300,7 +306,9 @@ class Dataset:
             num_raw = core.num_features // (2 if core.binning.query_ranks else 1)
             check_length("feature_names", len(names), num_raw, "features")
         base = base if core.has_base_scores else None
-        return cls.__new__(cls)._finish(core, names, numbers_if_all(ids), like, base)
+        made = cls.__new__(cls)._finish(core, names, numbers_if_all(ids), like, base)
+        made._missing = missing
+        return made
 
     @classmethod
     def from_batches(
@@ -314,7 +322,7 @@ class Dataset:
         like: Dataset | Booster | None = None,
         max_bins: int | None = None,
         sample_rows: int | None = None,
-        missing: float = math.nan,
+        missing: float | None = None,
         infinite: str = "error",
         num_threads: int | None = None,
         categorical: Sequence[str | int] | None = None,
@@ -337,6 +345,7 @@ class Dataset:
             As for `Dataset`. Where categories are texts, the batches are read three times.
         """
         source = Batches(batches, extra_labels)
+        missing = building.missing_of(missing, like, base)
         reading = building.ReadOptions(missing, infinite, num_threads)
         given = as_names(feature_names)
         # Names of features are known once a batch was read.
@@ -382,7 +391,9 @@ class Dataset:
         )
         with query_ids_in_errors(rows.query_ids):
             core = builder.finish(rows)
-        return cls.__new__(cls)._finish(core, names, rows.query_ids, like, base)
+        made = cls.__new__(cls)._finish(core, names, rows.query_ids, like, base)
+        made._missing = missing
+        return made
 
     @classmethod
     def from_parquet(
@@ -556,6 +567,7 @@ class Dataset:
         names = building.raw_names(self)
         made = Dataset.__new__(Dataset)._finish(core, names, ids, base=self._base, warns=False)
         made._has_bins_of_booster = self._has_bins_of_booster
+        made._missing = self._missing
         return made
 
     def require_pairs(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
@@ -38,11 +39,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rustrank.data.dataset import Dataset
     from rustrank.model.booster import Booster
 
 
 #: The code of the warning of query ids that are a feature.
 QUERY_COLUMN = "features.qid"
+#: The attribute of a model with the value that counted as missing in its training set, besides NaN.
+MISSING = "missing"
 
 
 class ReadOptions:
@@ -53,6 +57,19 @@ class ReadOptions:
         self.missing = None if missing is None else real("missing", missing)
         self.infinite = text("infinite", infinite)
         self.num_threads = threads(num_threads)
+
+
+def missing_of(given: Any, like: Dataset | Booster | None, base: Booster | None) -> float:
+    """Return the value that counts as missing: as given, or as in the dataset or model that is followed."""
+    if given is not None:
+        return real("missing", given)
+    missing: float = getattr(base if like is None else like, "_missing", math.nan)
+    return missing
+
+
+def missing_note(missing: float) -> dict[str, str]:
+    """Return the attribute for a value that counts as missing; none for NaN, which always does."""
+    return {} if math.isnan(missing) else {MISSING: repr(float(missing))}
 
 
 #: Options of binning: bins, sampled rows, ranks within queries, categorical features and their texts.

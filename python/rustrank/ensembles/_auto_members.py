@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.model.booster import Booster
 from rustrank.parameters.plan import train_options
 from rustrank.training.probes import Probe, Probes, objective_for
+from rustrank.training.rounds import Notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from rustrank.data.dataset import Dataset
     from rustrank.ensembles._saved_models import SavedModels
+    from rustrank.model.booster import Booster
 
     Scores = NDArray[np.float64]
 
@@ -125,9 +126,9 @@ class MemberTraining:
             if not all(probe.rounds_at(1) for probe in probes.probes):
                 raise
             is_whole, is_interrupted = False, True
-        best, names = probes.best, self.folds.data._names
+        best, notes = probes.best, Notes.of(self.folds.data, self.common)
         cores = [one.trainer.booster_at(one.rounds_at(best)) for one in probes.probes]
-        boosters = [Booster._of(core.named(names)) for core in cores]
+        boosters = [notes.written_into(core) for core in cores]
         seconds = time.monotonic() - began
         if self.saved is not None and is_whole:
             for fold, booster in enumerate(boosters):

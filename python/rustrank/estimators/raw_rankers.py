@@ -18,11 +18,12 @@ from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.keywords import OF_FIT, refuses_unknown
 from rustrank.inputs.tables import columns_of
 from rustrank.metrics.evaluation import named_metrics
+from rustrank.metrics.label_scale import scale_note
 from rustrank.model.booster import Booster
 from rustrank.parameters.hints import check_objective
 from rustrank.parameters.plan import preferences_of
 from rustrank.parameters.schema import RENAMED, options_of
-from rustrank.training.rounds import Reporting, booster_of
+from rustrank.training.rounds import Notes, Reporting, booster_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,24 +133,23 @@ class RawRanker(Ranker):
         scale = {name: options["params"][name] for name in ("gain", "max_label")}
         of_sets = {name: one.judged() for name, one in sets.items()}
         with errors_in_order_of_rows(part.judged(), {**scale, "valid": of_sets}):
-            self._run(self._trainer(data, plan), names, given)
+            notes = Notes(names, scale_note(options["params"]))
+            self._run(self._trainer(data, plan), notes, given)
         self._note(part.X)
         self._has_queries, self._columns = has_queries, columns_by_name(y, given)
         return self
 
-    def _run(
-        self, trainer: _rustrank.Trainer, names: list[str] | None, given: Mapping[str, Any]
-    ) -> None:
+    def _run(self, trainer: _rustrank.Trainer, notes: Notes, given: Mapping[str, Any]) -> None:
         """Train, and keep the model even if training ends early."""
 
         def settle() -> Booster:
             self._best_round = trainer.best_round
-            self._booster = booster_of(trainer, names, self._best_round)
+            self._booster = booster_of(trainer, notes, self._best_round)
             self._keep_results(trainer)
             return self._booster
 
         reporting = Reporting({**given, "progress": self.progress}, self._unit)
-        reporting.run(trainer, names, settle)
+        reporting.run(trainer, notes, settle)
         settle()
 
     @property

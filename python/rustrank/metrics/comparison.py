@@ -34,6 +34,7 @@ from rustrank.metrics.evaluation import (
     warn_of_nothing,
 )
 from rustrank.metrics.frames import frame, query_frame, segment_frame, segment_tables
+from rustrank.metrics.label_scale import warn_of_other_scale
 from rustrank.metrics.segments import QueriesOfSegments, as_segments
 from rustrank.plotting.results import plot_comparison
 
@@ -344,6 +345,8 @@ def compare(
     judged = judged_docs(docs, {**arguments, "query_weight": query_weight, "segments": segments})
     queries = judged.queries, judged.query_ids
     parts = as_segments(judged.segments, *queries)
+    for one in (a, b):
+        warn_of_other_scale(one, judging)
     first, second = (
         judge_docs(scores_of(one, judged, name, judging.num_threads), judged, judging)
         for one, name in zip((a, b), called, strict=True)

@@ -27,6 +27,7 @@ from rustrank.inputs.scalars import flag, real, text, threads, whole
 from rustrank.inputs.tables import labels_of
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length
 from rustrank.metrics.frames import frame, query_frame, segment_frame, segment_tables
+from rustrank.metrics.label_scale import warn_of_other_scale
 from rustrank.metrics.segments import QueriesOfSegments, as_segments
 
 if TYPE_CHECKING:
@@ -408,6 +409,7 @@ def evaluate(
     judged = judged_docs(docs, {**arguments, "query_weight": query_weight, "segments": segments})
     queries = judged.queries, judged.query_ids
     parts = as_segments(judged.segments, *queries)
+    warn_of_other_scale(scores, judging)
     found = scores_of(scores, judged, "scores", judging.num_threads)
     result = judge_docs(found, judged, judging)
     warn_of_nothing(result)

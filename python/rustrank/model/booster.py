@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from os import fspath
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,9 @@ import numpy as np
 from rustrank import _rustrank
 from rustrank.data.caller_errors import errors_in_order_of_rows
 from rustrank.data.dataset import Dataset, as_dataset
-from rustrank.data.dataset_building import ReadOptions, raw_names
+from rustrank.data.dataset_building import MISSING, ReadOptions, missing_note, raw_names
 from rustrank.data.ranked import as_booster_sees
-from rustrank.errors import DataError, ParamError, shown, wrong_value
+from rustrank.errors import DataError, ParamError, shown, warn_caller, wrong_value
 from rustrank.formatting import count, html_facts, number
 from rustrank.inputs.categories import numbered_for
 from rustrank.inputs.column_kinds import read_by_a_model
@@ -34,6 +35,7 @@ from rustrank.inputs.tables import (
 )
 from rustrank.inputs.vectors import as_doubles
 from rustrank.metrics.evaluation import Evaluation, Judging, judge_docs, warn_of_nothing
+from rustrank.metrics.label_scale import scale_of, warn_of_other_scale
 from rustrank.metrics.segments import as_segments
 from rustrank.model._description import DescribedModel
 from rustrank.model._importance import check_has_bins, importance_by_splits
@@ -122,7 +124,13 @@ class Booster(RankingModel, DescribedModel):
         path : path-like, optional
             A file to write to, atomically.
         """
-        return self._core.export(text("library", library), path and fspath(path))
+        made = self._core.export(text("library", library), path and fspath(path))
+        if not math.isnan(self._missing) and library != "rustrank":
+            warn_caller(
+                f"the model reads {self._missing:g} as missing, which the format cannot say: replace it by NaN in "
+                f"what {library} scores"
+            )
+        return made
 
     @property
     def all_rounds(self) -> Booster:
@@ -169,7 +177,7 @@ class Booster(RankingModel, DescribedModel):
         *,
         qid: Any = None,
         group: Any = None,
-        missing: float = math.nan,
+        missing: float | None = None,
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
@@ -184,14 +192,14 @@ class Booster(RankingModel, DescribedModel):
         qid, group : array-like or str, optional
             The queries, as for `Dataset`; ``qid`` may name a column of X. Needed with raw features if
             scores depend on the other documents of the query, as with `query_ranks`; otherwise ignored.
-        missing : float, default NaN
-            A value that means "missing", besides NaN.
+        missing : float, optional
+            A value that means "missing", besides NaN; by default that of the training set, if it had one.
         infinite : {"error", "missing"}, default "error"
             What infinite values are.
         num_threads : int, optional
             Threads to use; all cores by default. The scores do not depend on it.
         """
-        reading = ReadOptions(missing, infinite, num_threads)
+        reading = self._reading(missing, infinite, num_threads)
         if isinstance(X, Dataset):
             for name, given in {"qid": qid, "group": group}.items():
                 if given is not None:
@@ -216,7 +224,7 @@ class Booster(RankingModel, DescribedModel):
         self,
         X: Any,
         *,
-        missing: float = math.nan,
+        missing: float | None = None,
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
@@ -233,7 +241,7 @@ class Booster(RankingModel, DescribedModel):
             A column for each of `classes`. A row sums to 1, and the sum of gain times probability
             is the doc's score.
         """
-        reading = ReadOptions(missing, infinite, num_threads)
+        reading = self._reading(missing, infinite, num_threads)
         of_row = 0 if self.classes is None else len(self.classes)
         compute = self._core.probabilities
         return _by_blocks(self._core, X, reading, lambda block: compute(block, reading), of_row)
@@ -256,7 +264,7 @@ class Booster(RankingModel, DescribedModel):
         qid: Any = None,
         group: Any = None,
         relevant_from: float = 1,
-        missing: float = math.nan,
+        missing: float | None = None,
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> Booster:
@@ -300,6 +308,8 @@ class Booster(RankingModel, DescribedModel):
         if isinstance(X, Dataset) and X._base is None:
             # An error if the Dataset has base scores: they are no part of what was calibrated.
             core.score_dataset(as_booster_sees(self, X)._core, None, num_threads)
+        for name, value in missing_note(self._missing).items():
+            core = core.with_attribute(name, value)
         return _changed(core)
 
     def explain(
@@ -308,7 +318,7 @@ class Booster(RankingModel, DescribedModel):
         *,
         qid: Any = None,
         group: Any = None,
-        missing: float = math.nan,
+        missing: float | None = None,
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.float64]:
@@ -329,7 +339,7 @@ class Booster(RankingModel, DescribedModel):
             A row sums to the score of the document, up to rounding. Ranks within queries are separate
             features. The last column is the expected score without any feature.
         """
-        reading = ReadOptions(missing, infinite, num_threads)
+        reading = self._reading(missing, infinite, num_threads)
         if isinstance(qid, str):
             X, columns = named_columns(X, {"qid": qid})
             qid = columns["qid"]
@@ -340,7 +350,7 @@ class Booster(RankingModel, DescribedModel):
         return _by_blocks(self._core, X, reading, lambda block: compute(block, reading), of_row)
 
     def contrast(
-        self, above: Any, below: Any, *, missing: float = math.nan, infinite: str = "error"
+        self, above: Any, below: Any, *, missing: float | None = None, infinite: str = "error"
     ) -> NDArray[np.float64]:
         """Return the contribution of each feature to the score difference of two documents.
 
@@ -355,7 +365,7 @@ class Booster(RankingModel, DescribedModel):
         missing, infinite
             As for `predict`.
         """
-        reading = ReadOptions(missing, infinite, 1)
+        reading = self._reading(missing, infinite, 1)
         if labels_of(above) and labels_of(below):
             tables = [_table(self._core, one, reading) for one in (above, below)]
             for name, table in zip(("above", "below"), tables, strict=True):
@@ -370,16 +380,32 @@ class Booster(RankingModel, DescribedModel):
             self._core, pair, reading, lambda rows: self._core.contrast(rows, reading)
         )
 
+    @functools.cached_property
+    def _missing(self) -> float:
+        """The value that counts as missing, besides NaN; NaN if there is none."""
+        return float(self._core.attributes().get(MISSING, math.nan))
+
+    @functools.cached_property
+    def _label_scale(self) -> dict[str, Any]:
+        """What labels were worth in the metrics of its training, by option, where that was not the default."""
+        return scale_of(self._core.attributes())
+
+    def _reading(
+        self, missing: float | None, infinite: str, num_threads: int | None
+    ) -> ReadOptions:
+        """Return how raw features are read, by default as those of the training set."""
+        return ReadOptions(self._missing if missing is None else missing, infinite, num_threads)
+
     def _explain_numbers(
         self, cells: NDArray[np.float64], group: Any = None
     ) -> NDArray[np.float64]:
         """Return SHAP values of docs whose categories are numbered."""
         queries = None if group is None else as_queries(None, group, len(cells))[0]
-        return self._core.explain(cells, ReadOptions(math.nan, "error", None), queries)
+        return self._core.explain(cells, self._reading(None, "error", None), queries)
 
     def _contrast_numbers(self, pair: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what `contrast` does, of two docs whose categories are numbered."""
-        return self._core.contrast(pair, ReadOptions(math.nan, "error", 1))
+        return self._core.contrast(pair, self._reading(None, "error", 1))
 
     def evaluate(
         self,
@@ -406,6 +432,7 @@ class Booster(RankingModel, DescribedModel):
         """
         as_dataset(dataset, "dataset")
         judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
+        warn_of_other_scale(self, judging)
         scores = self.predict(dataset, num_threads=num_threads)
         docs = judged_docs(dataset, {})
         parts = as_segments(segments, docs.queries, docs.query_ids)

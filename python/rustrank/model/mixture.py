@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.data.dataset_building import raw_names
-from rustrank.errors import DataError, ParamError, wrong_kind, wrong_value
+from rustrank.data.dataset_building import missing_note, raw_names
+from rustrank.errors import DataError, ParamError, warn_caller, wrong_kind, wrong_value
 from rustrank.inputs.feature_names import (
     check_joined_names,
     check_joined_texts,
@@ -194,6 +194,19 @@ def mix(
     check_same_columns(given, [f"boosters[{at}]" for at in range(len(given))])
     normalisations = as_normalisations(normalise, len(given), scores)
     cores = [booster._core for booster in given]
-    return Booster._of(
-        _rustrank.Booster.sum(cores, as_weights(weights, len(given)), normalisations)
-    )
+    core = _rustrank.Booster.sum(cores, as_weights(weights, len(given)), normalisations)
+    return made_of(given, core)
+
+
+def made_of(boosters: Sequence[Booster], core: _rustrank.Booster) -> Booster:
+    """Return the model that boosters make together, which reads the same value as missing as they do."""
+    values = {repr(booster._missing): booster._missing for booster in boosters}
+    if len(values) > 1:
+        warn_caller(
+            f"the models read different values as missing, besides NaN ({', '.join(values)}): that of all of them "
+            "reads only NaN so, unless missing= says another"
+        )
+        return Booster._of(core)
+    for name, value in missing_note(boosters[0]._missing).items():
+        core = core.with_attribute(name, value)
+    return Booster._of(core)

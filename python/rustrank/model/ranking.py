@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,7 +93,7 @@ class RankingModel:
         *,
         qid: Any = None,
         group: Any = None,
-        missing: float = math.nan,
+        missing: float | None = None,
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.int64]:
@@ -130,7 +129,7 @@ class RankingModel:
         *,
         qid: Any = None,
         group: Any = None,
-        missing: float = math.nan,
+        missing: float | None = None,
         infinite: str = "error",
         num_threads: int | None = None,
     ) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from rustrank.inputs.scalars import as_list, flag
 from rustrank.inputs.tables import as_table, columns_of, in_one_piece, labels_of, named_columns
 from rustrank.inputs.vectors import as_doubles, check_length
 from rustrank.model.booster import Booster
-from rustrank.model.mixture import as_boosters, as_normalisations, check_same_columns
+from rustrank.model.mixture import as_boosters, as_normalisations, check_same_columns, made_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -208,7 +208,7 @@ class Stacking:
             own=self.own,
             outer=outer._core,
         )
-        return Booster._of(_rustrank.Booster.stack(cores, planned))
+        return made_of(self.rankers, _rustrank.Booster.stack(cores, planned))
 
     def __repr__(self) -> str:
         """Say what is in it in one line."""

@@ -29,6 +29,7 @@ from rustrank.inputs.scalars import flag
 from rustrank.inputs.vectors import as_doubles, check_length, library
 from rustrank.metrics.comparison import Comparison, difference_cells
 from rustrank.metrics.evaluation import Drawing, Evaluation, Judging, MetricValue, warn_of_nothing
+from rustrank.metrics.label_scale import warn_of_other_scale
 from rustrank.progress import progress_of_steps
 from rustrank.selection.folds import QueryFolds
 
@@ -225,6 +226,7 @@ def cross_validate(
                 left_out = rows_of(read.X, held), docs.query[held]
                 for name, ranker in named.items():
                     fitted = _fitted(name, ranker, fold)
+                    warn_of_other_scale(fitted, judging)
                     rows = unjudged_docs(*left_out, None)
                     scores[name][repeat, held] = scores_of(fitted, rows, name)
                     step()

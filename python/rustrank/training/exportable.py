@@ -46,7 +46,7 @@ def check_exportable(dataset: Any, options: Mapping[str, Any]) -> None:
     base = options["base"] or getattr(dataset, "_base", None)
     if is_booster(base):
         try:
-            base.export(library)
+            base._core.export(library, None)
         except ParamError as error:
             message = f"exportable={library!r}: the base is part of the model, and {error}"
             raise ParamError(message, code="exportable") from None

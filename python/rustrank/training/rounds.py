@@ -10,11 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from os import fspath
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 import numpy as np
 
+from rustrank.data.dataset_building import missing_note
 from rustrank.errors import wrong_kind, wrong_value
+from rustrank.metrics.label_scale import scale_note
 from rustrank.model.booster import Booster
 from rustrank.parameters.hints import foreign_callback
 from rustrank.progress import shows_bars, time_left
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rustrank import _rustrank
+    from rustrank.data.dataset import Dataset
 
 V = TypeVar("V")
 
@@ -64,6 +68,25 @@ def check_cancelled() -> None:
         raise Cancelled
 
 
+class Notes(NamedTuple):
+    """What a booster is told of its training: the names of features, and attributes of the model."""
+
+    names: list[str] | None
+    attributes: Mapping[str, str] = MappingProxyType({})
+
+    @classmethod
+    def of(cls, dataset: Dataset, options: Mapping[str, Any]) -> Notes:
+        """Return those of a training on a dataset with these options."""
+        return cls(dataset._names, missing_note(dataset._missing) | scale_note(options))
+
+    def written_into(self, core: _rustrank.Booster) -> Booster:
+        """Return a booster that has them."""
+        core = core.named(self.names)
+        for name, value in self.attributes.items():
+            core = core.with_attribute(name, value)
+        return Booster._of(core)
+
+
 @dataclass(frozen=True)
 class Round:
     """The state of training after a round, which call-backs get.
@@ -86,20 +109,18 @@ class Round:
     is_best: bool
     num_leaves: int
     _trainer: _rustrank.Trainer = field(repr=False)
-    _names: list[str] | None = field(repr=False)
+    _notes: Notes = field(repr=False)
 
     @property
     def booster(self) -> Booster:
         """The booster as it is after this round."""
-        return booster_of(self._trainer, self._names)
+        return booster_of(self._trainer, self._notes)
 
 
-def booster_of(
-    trainer: _rustrank.Trainer, names: list[str] | None, rounds: int | None = None
-) -> Booster:
+def booster_of(trainer: _rustrank.Trainer, notes: Notes, rounds: int | None = None) -> Booster:
     """Return the booster after so many rounds, by default all so far, with the whole history."""
     core = trainer.booster_at(trainer.num_rounds if rounds is None else rounds)
-    booster = Booster._of(core.named(names))
+    booster = notes.written_into(core)
     booster.history = history_of(trainer)
     booster.best_round = trainer.best_round
     return booster
@@ -148,7 +169,7 @@ class Reporting:
     def run(
         self,
         trainer: _rustrank.Trainer,
-        names: list[str] | None,
+        notes: Notes,
         so_far: Callable[[], Booster] | None = None,
     ) -> None:
         """Train to the end; any exception gets the booster so far as an attribute.
@@ -158,26 +179,24 @@ class Reporting:
         try:
             done = len(trainer.history())
             with progress_display(self.progress, trainer.max_rounds, done, self.unit) as show:
-                self._run(trainer, names, show)
+                self._run(trainer, notes, show)
         except BaseException as error:
             # The original error is raised, whatever happens here.
             with contextlib.suppress(Exception):
                 self._save(trainer)
             with contextlib.suppress(Exception):
-                vars(error)["booster"] = so_far() if so_far else booster_of(trainer, names)
+                vars(error)["booster"] = so_far() if so_far else booster_of(trainer, notes)
             with contextlib.suppress(Exception):
                 vars(error)["_checkpoint"] = trainer.checkpoint()
             raise
         self._save(trainer)
 
-    def _run(
-        self, trainer: _rustrank.Trainer, names: list[str] | None, show: Callable[[Round], None]
-    ) -> None:
+    def _run(self, trainer: _rustrank.Trainer, notes: Notes, show: Callable[[Round], None]) -> None:
         keys = trainer.names()
         while (found := trainer.next_round()) is not None:
             check_cancelled()
             number, flat, is_best, num_leaves = found
-            latest = Round(number, _nested(keys, flat), is_best, num_leaves, trainer, names)
+            latest = Round(number, _nested(keys, flat), is_best, num_leaves, trainer, notes)
             try:
                 stops = [bool(callback(latest)) for callback in self.callbacks]
             except BaseException:

@@ -20,7 +20,7 @@ from rustrank.parameters.schema import TRAININGS, signature_of
 from rustrank.training.choosing import choose
 from rustrank.training.data_sets import data_sets
 from rustrank.training.exportable import check_exportable
-from rustrank.training.rounds import Reporting, Round, booster_of
+from rustrank.training.rounds import Notes, Reporting, Round, booster_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -447,12 +447,13 @@ def trained(
             "Booster.truncate takes trees off"
         )
         raise ParamError(message, code="num_trees")
-    reporting.run(trainer, dataset._names)
+    notes = Notes.of(dataset, options)
+    reporting.run(trainer, notes)
     if trainer.end == "nothing":
         warn_caller(
             f"training ended early: the latest of {len(trainer.history())} rounds split nothing"
         )
-    whole = booster_of(trainer, dataset._names)
+    whole = booster_of(trainer, notes)
     if whole.best_round is None or whole.best_round == whole.num_rounds:
         return whole
     if plan.guards and whole.best_round == whole.num_rounds - len(trainer.history()):
@@ -461,7 +462,7 @@ def trained(
             "booster is the base; allow more, or train more rounds at a lower learning_rate"
         )
     # Not the first trees of the whole: under dropout they have been changed since.
-    best = booster_of(trainer, dataset._names, whole.best_round)
+    best = booster_of(trainer, notes, whole.best_round)
     best._all = whole
     return best
 

@@ -176,7 +176,7 @@ class Booster:
         """
         if self._saved is None:
             try:
-                self._saved = Native.from_text(self.native.export("xgboost").decode())
+                self._saved = Native.from_text(self.native._core.export("xgboost", None).decode())
             except ParamError:
                 self._saved = self.native
         return self._saved
@@ -250,7 +250,7 @@ class Booster:
                 "a model of scores: native.export('xgboost') writes its margins",
             )
         with in_words_of():
-            model = json.loads(self.native.export("xgboost"))
+            model = json.loads(self.native._core.export("xgboost", None))
         model["learner"]["attributes"] = self.attributes()
         replace_file(Path(fname), json.dumps(model, separators=(",", ":")))
 
