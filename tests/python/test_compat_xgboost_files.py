@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import rustrank as rr
 import rustrank.compat.xgboost as compat
+from rustrank.cli import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +22,9 @@ X = RANDOM.normal(size=(600, 3))
 Y = np.clip((X[:, 0] + RANDOM.normal(size=600) + 1).astype(int), 0, 3)
 
 
-def _stopped(library: Any) -> Any:
-    ranker = library.XGBRanker(n_estimators=40, early_stopping_rounds=4, eval_metric="ndcg@5")
+def _stopped(library: Any, **more: Any) -> Any:
+    options = {"n_estimators": 40, "early_stopping_rounds": 4, "eval_metric": "ndcg@5", **more}
+    ranker = library.XGBRanker(**options)
     return ranker.fit(
         X[:450],
         Y[:450],
@@ -134,3 +137,74 @@ def test_contributions_are_those_of_xgboost(tmp_path: Path) -> None:
     wanted = theirs.predict(xgboost.DMatrix(X), pred_contribs=True)
     found = booster.predict(data, pred_contribs=True)
     assert np.allclose(found, wanted, rtol=0, atol=1e-5)
+
+
+def test_a_file_with_rounds_after_the_best_is_read_with_a_warning(tmp_path: Path) -> None:
+    for library in (compat, pytest.importorskip("xgboost")):
+        for parallel in (1,) if library is compat else (1, 3):
+            more = {} if parallel == 1 else {"num_parallel_tree": parallel, "subsample": 0.6}
+            made = _stopped(library, **more)
+            for name in ("m.json", "m.ubj")[: 1 if library is compat else 2]:
+                made.save_model(tmp_path / name)
+                first = made.best_iteration + 1
+                with pytest.warns(
+                    rr.RustrankWarning, match=f"{name}.*XGBRanker predicts by"
+                ) as found:
+                    booster = rr.Booster.load(tmp_path / name)
+                message = str(found[0].message)
+                assert f"found number {first} the best" in message
+                assert f"booster.truncate({first * parallel}) has those of XGBRanker" in message
+                short = booster.truncate(first * parallel)
+                assert np.allclose(short.predict(X), made.predict(X), rtol=1e-5, atol=1e-6)
+                # Nothing to say of a file without such rounds, and of our own format.
+                short.export("xgboost", tmp_path / "short.json")
+                rr.Booster.load(tmp_path / "short.json")
+                booster.save(tmp_path / "m.rrk")
+                rr.Booster.load(tmp_path / "m.rrk")
+                assert pickle.loads(pickle.dumps(booster)) == booster  # noqa: S301
+                # The drop-in has the best iteration itself.
+                again = compat.XGBRanker()
+                again.load_model(tmp_path / name)
+                again.get_booster().predict(compat.DMatrix(X), pred_contribs=True)
+    made.save_model(tmp_path / "m.json")
+    with pytest.warns(rr.RustrankWarning, match="the text is a model of XGBoost"):
+        rr.Booster.from_text((tmp_path / "m.json").read_text())
+
+
+def test_the_best_iteration_survives_a_conversion(tmp_path: Path) -> None:
+    xgb = pytest.importorskip("xgboost")
+    for parallel in (1, 3):
+        made = _stopped(xgb, num_parallel_tree=parallel, subsample=0.6)
+        made.save_model(tmp_path / "x.json")
+        assert main(["convert", str(tmp_path / "x.json"), str(tmp_path / "y.json")]) == 0
+        with pytest.warns(rr.RustrankWarning, match="best"):
+            booster = rr.Booster.load(tmp_path / "x.json")
+        booster.export("xgboost", tmp_path / "z.json")
+        booster.truncate(parallel * (made.best_iteration + 1)).export(
+            "xgboost", tmp_path / "t.json"
+        )
+        for name in ("y.json", "z.json", "t.json"):
+            again = xgb.XGBRanker()
+            again.load_model(tmp_path / name)
+            assert (again.best_iteration, again.best_score) == (
+                made.best_iteration,
+                made.best_score,
+            )
+            assert np.allclose(again.predict(X), made.predict(X), rtol=1e-5, atol=1e-6)
+        assert again.get_booster().num_boosted_rounds() == made.best_iteration + 1
+
+
+def test_a_best_iteration_that_is_cut_off_is_left_out(tmp_path: Path) -> None:
+    _stopped(compat).save_model(tmp_path / "x.json")
+    with pytest.warns(rr.RustrankWarning, match="best"):
+        booster = rr.Booster.load(tmp_path / "x.json")
+    best = int(booster.params["xgboost.best_iteration"])
+    data = rr.Dataset(X, Y, qid=QID, base=booster)
+    for other in (booster.truncate(best), rr.train(data, num_trees=2), rr.mix([booster])):
+        written = json.loads(other.export("xgboost"))["learner"]["attributes"]
+        assert "best_iteration" not in written
+        assert "best_score" not in written
+    booster.truncate(best).save(tmp_path / "x.rrk")
+    ranker = compat.XGBRanker()
+    ranker.load_model(tmp_path / "x.rrk")
+    assert np.allclose(ranker.predict(X), booster.truncate(best).predict(X), rtol=1e-6, atol=1e-6)

@@ -39,6 +39,7 @@ from rustrank.metrics.label_scale import scale_of, warn_of_other_scale
 from rustrank.metrics.segments import as_segments
 from rustrank.model._description import DescribedModel
 from rustrank.model._importance import check_has_bins, importance_by_splits
+from rustrank.model.best_iteration import may_be_theirs, warn_of_later_rounds
 from rustrank.model.ranking import RankingModel
 from rustrank.parameters.hints import check_objective, refuse_unknown
 from rustrank.parameters.schema import TRAININGS, checked
@@ -93,9 +94,13 @@ class Booster(RankingModel, DescribedModel):
         """Read a model file and check it completely, or raise `ModelFormatError`.
 
         The file may be another library's: LightGBM's text, XGBoost's JSON or UBJSON, or CatBoost's
-        JSON. Scores are that library's raw scores.
+        JSON. Scores are that library's raw scores, by all rounds: a file of XGBoost with rounds after the best
+        one of early stopping, by which ``XGBRanker.predict`` does not score, is a warning.
         """
-        return cls._of(_rustrank.Booster.load(fspath(path)))
+        core = _rustrank.Booster.load(fspath(path))
+        if may_be_theirs(fspath(path)):
+            warn_of_later_rounds(core, fspath(path))
+        return cls._of(core)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, atomically."""
@@ -103,8 +108,11 @@ class Booster(RankingModel, DescribedModel):
 
     @classmethod
     def from_text(cls, text: str) -> Booster:
-        """Read the text of a model file."""
-        return cls._of(_rustrank.Booster.from_text(text))
+        """Read the text of a model file, of any library as `load` does."""
+        core = _rustrank.Booster.from_text(text)
+        if text.lstrip().startswith("{"):
+            warn_of_later_rounds(core, "the text")
+        return cls._of(core)
 
     def to_text(self) -> str:
         """Return the text of the model file."""
@@ -112,6 +120,9 @@ class Booster(RankingModel, DescribedModel):
 
     def export(self, library: str, path: str | PathLike[str] | None = None) -> bytes:
         """Return the model in the file format of another library, with the same scores.
+
+        A model that was read from XGBoost's file and has not been trained further keeps, in that format, what the
+        file had beside the trees, such as ``best_iteration``; what `truncate` has cut off is left out.
 
         Parameters
         ----------

@@ -6,8 +6,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from rustrank.errors import RustrankError
+from rustrank.errors import RustrankError, dropped_warnings
 from rustrank.inputs.vectors import library
+from rustrank.model.best_iteration import LATER_ROUNDS
 from rustrank.model.booster import Booster
 
 
@@ -47,7 +48,8 @@ def _of_xgboost(ranker: Any) -> Booster | None:
     # An estimator with early stopping scores by the rounds up to the best.
     best = getattr(ranker, "best_iteration", None) if booster is not ranker else None
     booster = booster if best is None else booster[: best + 1]
-    return Booster.from_text(bytes(booster.save_raw("json")).decode())
+    with dropped_warnings(LATER_ROUNDS):  # A booster of its own scores by all of them.
+        return Booster.from_text(bytes(booster.save_raw("json")).decode())
 
 
 def _of_catboost(ranker: Any) -> Booster | None:

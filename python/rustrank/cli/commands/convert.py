@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rustrank.cli.rankers import load_model
 from rustrank.cli.streams import PIPE
-from rustrank.errors import ParamError
+from rustrank.errors import ParamError, dropped_warnings
+from rustrank.model.best_iteration import LATER_ROUNDS
 
 if TYPE_CHECKING:
     import argparse
@@ -47,14 +49,15 @@ def register(parser: Parser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-
     ending = Path(options.out).suffix
     library = options.to or _ENDINGS.get(ending)
     if library is None:
         expected = ", ".join(_ENDINGS)
         message = f"OUT: got the ending {ending!r}, expected {expected}, or --to LIBRARY"
         raise ParamError(message, code="to")
-    booster = load_model(options.model)
+    # XGBoost's format keeps the best iteration, so that its ranker predicts the same by the new file.
+    with dropped_warnings(LATER_ROUNDS) if library == "xgboost" else nullcontext():
+        booster = load_model(options.model)
     written = booster.export(library, None if options.out == PIPE else options.out)
     if options.out == PIPE:
         sys.stdout.buffer.write(written)

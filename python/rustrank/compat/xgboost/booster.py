@@ -18,8 +18,9 @@ from rustrank.compat.xgboost.data import DMatrix, as_matrix
 from rustrank.compat.xgboost.objectives import is_transformed, predicted
 from rustrank.compat.xgboost.parameters import as_params, metrics_of
 from rustrank.data.dataset_building import wrong_base
-from rustrank.errors import ParamError, wrong_kind, wrong_value
+from rustrank.errors import ParamError, dropped_warnings, wrong_kind, wrong_value
 from rustrank.inputs.files import replace_file
+from rustrank.model.best_iteration import LATER_ROUNDS
 from rustrank.model.booster import Booster as Native
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class Booster:
     Attributes
     ----------
     native : rustrank.Booster
-        The model, with all its rounds.
+        The model, with all its rounds, as `predict` scores by all. After early stopping `XGBRanker.predict` scores
+        by those up to the best alone: ``booster.native.truncate(booster.best_iteration + 1)``.
     """
 
     best_iteration: int
@@ -90,7 +92,7 @@ class Booster:
 
     @property
     def native(self) -> Native:
-        """The model of rustrank."""
+        """The model of rustrank, with all rounds: after early stopping, those after the best iteration, too."""
         if self._native is None:
             raise ParamError("the Booster is empty: call load_model, or train", code="model")
         return self._native
@@ -176,7 +178,8 @@ class Booster:
         """
         if self._saved is None:
             try:
-                self._saved = Native.from_text(self.native._core.export("xgboost", None).decode())
+                with dropped_warnings(LATER_ROUNDS):
+                    self._saved = Native.from_text(self.native._core.export("xgboost", None).decode())
             except ParamError:
                 self._saved = self.native
         return self._saved
@@ -256,13 +259,16 @@ class Booster:
 
     def load_model(self, fname: str | os.PathLike[str]) -> None:
         """Read a model file of XGBoost (JSON or UBJSON) or of rustrank."""
-        native = Native.load(os.fspath(fname))
+        native = _read(fname)
         self._set(native, self.params)
         kept = {
             name.removeprefix(_KEPT): value
             for name, value in native.params.items()
             if name.startswith(_KEPT)
         }
+        if int(kept.get("best_iteration", -1)) >= self.num_boosted_rounds():
+            # Truncated, and saved in our own format.
+            kept = {name: value for name, value in kept.items() if name not in _BEST}
         for name, read in _BEST.items():
             if name in kept:
                 vars(self)[name] = read(kept.pop(name))
@@ -357,6 +363,12 @@ def _restored(state: dict[str, Any]) -> Booster:
     return made
 
 
+def _read(file: str | os.PathLike[str]) -> Native:
+    """Return the model of a file, with all rounds: the best iteration is kept beside it."""
+    with dropped_warnings(LATER_ROUNDS):
+        return Native.load(os.fspath(file))
+
+
 def as_native(name: str, value: Any) -> Native | None:
     """Return the model that training goes on from: a booster, a ranker that has one, or a file."""
     if hasattr(type(value), "get_booster"):
@@ -366,6 +378,6 @@ def as_native(name: str, value: Any) -> Native | None:
     if value is None or isinstance(value, Native):
         return value
     if isinstance(value, (str, os.PathLike)):
-        return Native.load(os.fspath(value))
+        return _read(value)
     expected = "a Booster, a ranker or the path of a model file"
     raise wrong_base(name, value, expected, takes_paths=True)

@@ -8,7 +8,8 @@
 //! Written: trees, with intercept and weights, under `rank:ndcg`. Leaf values are rounded to
 //! singles, which changes nothing in those that our training finds. What compares doubles is
 //! compared as singles; sets of categories, zeros that count as missing and parts that are no trees
-//! are refused.
+//! are refused. A model that was read from the library's file and has no other trees keeps the attributes of the file,
+//! such as the best iteration of early stopping, and the number of trees of a round.
 
 mod read;
 mod write;
@@ -16,3 +17,8 @@ mod write;
 pub(super) use read::{is_json, is_ubjson};
 pub use read::{read, read_ubjson};
 pub use write::write;
+
+/// The names of the library's attributes, as notes of the model, start with this.
+const ATTRIBUTE: &str = "xgboost.";
+/// The note of how many trees a round has, if it has several.
+const TREES_OF_ROUND: &str = "num_parallel_tree";

@@ -7,6 +7,7 @@ use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ForeignNode, ForeignSets, arrange};
 use super::super::one_score;
 use super::super::ubjson;
+use super::{ATTRIBUTE, TREES_OF_ROUND};
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -69,9 +70,6 @@ fn fault(name: &str) -> Error {
     Error::model("xgboost.syntax", format!("`{name}` is not as XGBoost writes it"))
 }
 
-/// The names of the library's attributes, as notes of the model, start with this.
-const ATTRIBUTE: &str = "xgboost.";
-
 /// A number, or the text of one, as it may be in brackets.
 fn number(value: &Value) -> Option<f64> {
     let text = |text: &str| text.trim_matches(['[', ']']).parse().ok();
@@ -117,7 +115,7 @@ fn linear(model: &mut Model, weights: &[f64]) -> Result<()> {
 fn forest(model: &mut Model, booster: &Value, weights: Option<&[f64]>) -> Result<()> {
     let parallel = &booster["gbtree_model_param"]["num_parallel_tree"];
     if let Some(trees) = number(parallel).filter(|&trees| trees > 1.0) {
-        model.set_attribute("num_parallel_tree", trees.to_string());
+        model.set_attribute(TREES_OF_ROUND, trees.to_string());
     }
     let trees = booster["trees"].as_array().ok_or_else(|| fault("trees"))?;
     if list(booster, "tree_info", integer)?.iter().any(|&class| class != 0) {

@@ -6,8 +6,10 @@ use super::super::super::tree::Tree;
 use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ListedNode, listed};
 use super::super::flat::{Flat, flat};
+use super::{ATTRIBUTE, TREES_OF_ROUND};
 use crate::error::{Error, Result};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The model as XGBoost's JSON.
 pub fn write(model: &Model) -> Result<String> {
@@ -17,17 +19,21 @@ pub fn write(model: &Model) -> Result<String> {
         trees.iter().enumerate().map(|(id, tree)| nodes(id, tree, features)).collect();
     let count = trees.len();
     let names: &[String] = model.feature_names().unwrap_or_default();
-    let rounds: Vec<usize> = (0..=count).collect();
+    let kept = Kept::of(model, count);
+    let rounds: Vec<usize> = (0..=count).step_by(kept.trees_of_round).collect();
     let text = json!({
         "version": [3, 0, 0],
         "learner": {
-            "attributes": {},
+            "attributes": kept.attributes,
             "feature_names": names,
             "feature_types": vec!["float"; names.len()],
             "gradient_booster": {
                 "name": "gbtree",
                 "model": {
-                    "gbtree_model_param": { "num_parallel_tree": "1", "num_trees": count.to_string() },
+                    "gbtree_model_param": {
+                        "num_parallel_tree": kept.trees_of_round.to_string(),
+                        "num_trees": count.to_string(),
+                    },
                     "iteration_indptr": rounds,
                     "tree_info": vec![0; count],
                     "trees": trees,
@@ -54,6 +60,38 @@ pub fn write(model: &Model) -> Result<String> {
     });
     serde_json::to_string(&text).map_err(|error| Error::internal(error.to_string()))
 }
+
+/// What the library's own file had beside its trees, of a model that is read from one.
+struct Kept<'a> {
+    attributes: BTreeMap<&'a str, &'a str>,
+    trees_of_round: usize,
+}
+
+impl<'a> Kept<'a> {
+    /// Nothing is kept of a model that training went on from, whose trees are no longer those of the file alone.
+    fn of(model: &'a Model, num_trees: usize) -> Self {
+        let notes = model.attributes();
+        let trees = notes.get(TREES_OF_ROUND).and_then(|trees| trees.parse().ok()).unwrap_or(1);
+        if notes.contains_key(OF_TRAINING) || trees == 0 || !num_trees.is_multiple_of(trees) {
+            return Self { attributes: BTreeMap::new(), trees_of_round: 1 };
+        }
+        let named = |(name, value): (&'a String, &'a String)| {
+            Some((name.strip_prefix(ATTRIBUTE)?, value.as_str()))
+        };
+        let mut attributes: BTreeMap<_, _> = notes.iter().filter_map(named).collect();
+        let best: Option<usize> = attributes.get(BEST[0]).and_then(|best| best.parse().ok());
+        if best.is_none_or(|best| best >= num_trees / trees) {
+            // Not a round of this model: it has been cut off.
+            attributes.retain(|name, _| !BEST.contains(name));
+        }
+        Self { attributes, trees_of_round: trees }
+    }
+}
+
+/// A note that each of our trainings makes.
+const OF_TRAINING: &str = "learning_rate";
+/// The attributes of early stopping: the round, from 0, that the library's rankers predict to, and its metric.
+const BEST: [&str; 2] = ["best_iteration", "best_score"];
 
 /// The single with which "below it" says what "at most the threshold" says.
 fn condition(threshold: f64) -> f32 {
