@@ -10,7 +10,7 @@ import numpy as np
 from rustrank.compat.finite import with_infinite_clipped
 from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import QUERY_COLUMN
-from rustrank.errors import DataError, ParamError, dropped_warnings, shown, wrong_kind
+from rustrank.errors import DataError, dropped_warnings, shown, wrong_kind
 from rustrank.estimators.fitting import weight_of_queries
 from rustrank.inputs.categories import with_own_order
 from rustrank.inputs.queries import as_queries, query_codes
@@ -221,15 +221,3 @@ def as_sizes(group: Any, name: str = "group") -> NDArray[np.int64]:
             message = f"{name}[{at}]: got {shown(float(size))}, expected a whole number of rows"
             raise DataError(message, code="group.size")
     return sizes.astype(np.int64)
-
-
-def check_fitting(names: Sequence[str] | None, found: Sequence[str] | None) -> None:
-    """Raise `ParamError` unless names of features are as many and the same, where both are known."""
-    if names is not None and found is not None and list(names) != list(found):
-        other = [name for name in found if name not in names]
-        missing = [name for name in names if name not in found]
-        got = [f"data without {shown(missing)}"] if missing else []
-        got += [f"{shown(other)}, which the model has not"] if other else []
-        got = got or [f"another order, {shown(list(found))}"]
-        message = f"feature_names: got {' and '.join(got)}; expected those of the model, {shown(list(names))}"
-        raise ParamError(message, code="features.names")

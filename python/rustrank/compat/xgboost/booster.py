@@ -11,14 +11,14 @@ import numpy as np
 
 from rustrank.compat.evaluation import measured
 from rustrank.compat.left_out import absent
-from rustrank.compat.rows import check_fitting
 from rustrank.compat.scoring import part_of, scores_of_rounds
 from rustrank.compat.wording import in_words_of
-from rustrank.compat.xgboost.data import DMatrix, as_matrix
+from rustrank.compat.xgboost.data import DMatrix, as_matrix, check_names
 from rustrank.compat.xgboost.objectives import is_transformed, predicted
 from rustrank.compat.xgboost.parameters import as_params, metrics_of
 from rustrank.data.dataset_building import wrong_base
-from rustrank.errors import ParamError, dropped_warnings, wrong_kind, wrong_value
+from rustrank.errors import DataError, ParamError, dropped_warnings, wrong_kind, wrong_value
+from rustrank.estimators.fitting import names_of
 from rustrank.inputs.files import replace_file
 from rustrank.model.best_iteration import LATER_ROUNDS
 from rustrank.model.booster import Booster as Native
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from typing_extensions import Self
+
+    from rustrank.compat.rows import LazyRows
 
 _LEFT_OUT = {
     "boost": "train does all rounds; go on with train(xgb_model=)",
@@ -137,7 +139,8 @@ class Booster:
             not known takes both branches, weighted by their hessians as in XGBoost: the values are those of the
             file that `save_model` writes. Those of ``native.explain`` are weighted by numbers of documents.
         validate_features : bool, default True
-            Whether names of features must be those of the model.
+            Whether names of features must be those of the model, in the same order: a model with names takes no
+            data without. Otherwise columns are taken by their places.
         iteration_range : (int, int), default (0, 0)
             The iterations that count, the end excluded; an end of 0 is the last.
         strict_shape : bool, default False
@@ -153,13 +156,13 @@ class Booster:
                 raise wrong_value(name, value, f"False: {hint}")
         rows = as_matrix("data", data).rows
         if validate_features:
-            check_fitting(self.native._names, data.feature_names)
+            check_names(self.feature_names, data.feature_names)
         start, end = self._range(iteration_range)
         how: dict[str, Any] = {"contributions": pred_contribs, "missing": data.missing}
         how["keeps_intercept"] = True
         with in_words_of():
             trees = self._trees_of_round
-            native = self._as_saved() if pred_contribs else self.native
+            native = _by_place(self._as_saved() if pred_contribs else self.native, rows)
             found = scores_of_rounds(native, rows.X, start * trees, end * trees, **how)
         if rows.base_score is not None:
             if pred_contribs:
@@ -191,15 +194,24 @@ class Booster:
         iteration_range: tuple[int, int] = (0, 0),
         predict_type: str = "value",
         missing: float = float("nan"),
+        validate_features: bool = True,
         base_margin: Any = None,
-        **more: Any,
+        strict_shape: bool = False,
     ) -> NDArray[np.float32]:
-        """Return the scores of rows of an array or a frame, as `predict` does of a `DMatrix`."""
+        """Return the scores of rows of an array or a frame, as `predict` does of a `DMatrix`.
+
+        The columns of an array, which have no names, are taken by their places.
+        """
         if predict_type not in ("value", "margin"):
             raise wrong_value("predict_type", predict_type, "'value' or 'margin'")
         matrix = DMatrix(data, base_margin=base_margin, missing=missing)
-        how = {"output_margin": predict_type == "margin", **more}
-        return self.predict(matrix, iteration_range=iteration_range, **how)
+        return self.predict(
+            matrix,
+            output_margin=predict_type == "margin",
+            validate_features=validate_features and matrix.feature_names is not None,
+            iteration_range=iteration_range,
+            strict_shape=strict_shape,
+        )
 
     def _range(self, iteration_range: Any) -> tuple[int, int]:
         start, end = (0, 0) if iteration_range is None else iteration_range
@@ -381,3 +393,16 @@ def as_native(name: str, value: Any) -> Native | None:
         return _read(value)
     expected = "a Booster, a ranker or the path of a model file"
     raise wrong_base(name, value, expected, takes_paths=True)
+
+
+def _by_place(native: Native, rows: LazyRows) -> Native:
+    """Return the model with the names that the columns of a frame have, so that it takes them by their places."""
+    names, columns = native._names, names_of(rows._table)
+    if names is None or columns is None or names == columns:
+        return native
+    if len(columns) != len(names):
+        message = (
+            f"data: got {len(columns)} columns, expected {len(names)}, the features of the model"
+        )
+        raise DataError(message, code="shape")
+    return Native._of(native._core.named(columns))

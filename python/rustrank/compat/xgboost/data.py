@@ -9,12 +9,14 @@ import numpy as np
 
 from rustrank.compat.left_out import absent
 from rustrank.compat.rows import LazyRows, as_sizes
-from rustrank.errors import DataError, wrong_kind
+from rustrank.errors import DataError, ParamError, listed, shown, wrong_kind
 from rustrank.estimators.fitting import names_of
 from rustrank.inputs.tables import Sparse
 from rustrank.inputs.vectors import as_doubles, as_labels, check_length
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 _LEFT_OUT = {
@@ -242,3 +244,23 @@ def as_matrix(name: str, value: Any) -> DMatrix:
     if not isinstance(value, DMatrix):
         raise wrong_kind(name, value, "a DMatrix of rustrank.compat.xgboost")
     return value
+
+
+def check_names(names: Sequence[str] | None, found: Sequence[str] | None) -> None:
+    """Raise `ParamError` unless data have the names of features of the model, where that has some."""
+    if names is None:
+        return
+    if found is None:
+        message = (
+            f"feature_names: got data without names, expected those of the model, {listed(names)}: pass a frame or "
+            "feature_names= to DMatrix, or validate_features=False to predict, which takes columns by their places"
+        )
+        raise ParamError(message, code="features.names")
+    if list(names) != list(found):
+        other = [name for name in found if name not in names]
+        missing = [name for name in names if name not in found]
+        got = [f"data without {shown(missing)}"] if missing else []
+        got += [f"{shown(other)}, which the model has not"] if other else []
+        got = got or [f"another order, {shown(list(found))}"]
+        message = f"feature_names: got {' and '.join(got)}; expected those of the model, {shown(list(names))}"
+        raise ParamError(message, code="features.names")

@@ -210,7 +210,7 @@ class XGBRanker(CompatRanker):
         X : array-like of shape (num_rows, num_features)
             Features; a column ``qid`` is left out.
         output_margin, validate_features, iteration_range
-            As for `Booster.predict`.
+            As for `Booster.inplace_predict`: the columns of an array are taken by their places.
         base_margin : array-like, optional
             Scores that are added.
         """
@@ -218,7 +218,8 @@ class XGBRanker(CompatRanker):
         if iteration_range is None or tuple(iteration_range) == (0, 0):
             iteration_range = (0, vars(booster).get("best_iteration", -1) + 1)
         matrix = self._matrix(X, None, None, None, None, base_margin)
-        how = {"validate_features": validate_features, "iteration_range": iteration_range}
+        checks = validate_features and matrix.feature_names is not None
+        how = {"validate_features": checks, "iteration_range": iteration_range}
         return booster.predict(matrix, output_margin=output_margin, **how)  # type: ignore[arg-type]
 
     def score(self, X: Any, y: Any) -> float:

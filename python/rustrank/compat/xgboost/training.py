@@ -9,7 +9,7 @@ from rustrank.compat.scoring import part_of
 from rustrank.compat.wording import in_words_of
 from rustrank.compat.xgboost.booster import Booster, as_native
 from rustrank.compat.xgboost.callback import EarlyStopping, EvaluationMonitor, TrainingCallback
-from rustrank.compat.xgboost.data import DMatrix, as_matrix
+from rustrank.compat.xgboost.data import DMatrix, as_matrix, check_names
 from rustrank.compat.xgboost.parameters import as_params, translate
 from rustrank.errors import wrong_kind
 from rustrank.inputs.scalars import whole
@@ -121,6 +121,7 @@ class _Training:
         self.base: Native | None = as_native("xgb_model", xgb_model)
         self.begin = 0 if self.base is None else self.base.num_rounds
         self.end = self.begin + made.train["num_trees"]
+        self.feature_names = dtrain.feature_names
         dtrain.check_weight()
         if dtrain.rows.pairs_of_doc != made.other["pairs_of_doc"]:
             dtrain.rows.pairs_of_doc = made.other["pairs_of_doc"]
@@ -134,6 +135,8 @@ class _Training:
         watched = []
         for name, one in evals.items():
             one.check_weight()
+            if one.feature_names is None:
+                check_names(self.feature_names, None)
             binned = one.rows.for_metrics(
                 self.binned, {**self.made.dataset, "missing": one.missing}
             )
