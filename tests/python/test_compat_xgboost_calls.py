@@ -1,7 +1,8 @@
-"""How the functions of the drop-in for XGBoost may be called: names of features."""
+"""How the functions of the drop-in for XGBoost may be called: names of features, positional arguments."""
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ RANDOM = np.random.default_rng(3)
 QID = np.repeat(np.arange(40), 15)
 X = RANDOM.normal(size=(600, 3))
 Y = np.clip((X[:, 0] + RANDOM.normal(size=600) + 1).astype(int), 0, 3)
+SIZES = [15] * 40
 RANKING = {"objective": "rank:ndcg"}
 #: Without its types: what is called here by position is typed as keywords.
 COMPAT: Any = compat
@@ -83,3 +85,67 @@ def test_columns_that_are_not_checked_are_taken_by_their_places() -> None:
     ours = compat.train(RANKING, compat.DMatrix(frame, Y, qid=QID), 1)
     with pytest.raises(rr.DataError, match="2 columns"):
         ours.predict(compat.DMatrix(renamed[["x", "y"]]), validate_features=False)
+
+
+def _calls_by_position(library: Any) -> dict[str, Callable[[], Any]]:
+    """Return calls by the names of the keyword arguments that they give by position."""
+    data = library.DMatrix(X, Y, qid=QID)
+    booster, ranker = library.train(RANKING, data, 3), library.XGBRanker(n_estimators=3)
+    checked = "iteration_range, predict_type, missing, validate_features"
+    return {
+        "rounds": lambda: library.callback.EarlyStopping(5),
+        "rounds, metric_name": lambda: library.callback.EarlyStopping(5, "ndcg@3"),
+        "group": lambda: ranker.fit(X, Y, SIZES),
+        "group, qid": lambda: ranker.fit(X, Y, None, QID),
+        "objective": lambda: library.XGBRanker("rank:pairwise"),
+        "weight": lambda: library.DMatrix(X, Y, np.ones(40)),
+        "weight, base_margin": lambda: library.QuantileDMatrix(X, Y, None, None),
+        "label": lambda: data.set_info(Y),
+        "evals": lambda: library.train(RANKING, data, 1, [(data, "a")]),
+        "output_margin": lambda: booster.predict(data, True),
+        checked: lambda: booster.inplace_predict(X, (0, 2), "value", np.nan, False),
+    }
+
+
+def test_keyword_arguments_may_come_by_position_with_a_warning() -> None:
+    for library in _libraries():
+        for names, call in _calls_by_position(library).items():
+            with pytest.warns(FutureWarning, match=f"Pass `{names}` as keyword args") as found:
+                call()
+            assert library is not COMPAT or found[0].filename == __file__
+    with pytest.warns(FutureWarning):
+        assert COMPAT.callback.EarlyStopping(5, "ndcg@3").metric_name == "ndcg@3"
+    with pytest.warns(FutureWarning):
+        by_place = COMPAT.XGBRanker(n_estimators=3).fit(X, Y, SIZES)
+    by_name = COMPAT.XGBRanker(n_estimators=3).fit(X, Y, group=SIZES)
+    assert np.array_equal(by_place.predict(X), by_name.predict(X))
+
+
+def test_too_many_arguments_and_those_given_twice_are_errors() -> None:
+    with pytest.raises(TypeError, match="positional argument"):
+        COMPAT.callback.EarlyStopping(5, None, None, None, False, 0.0, 7)
+    with pytest.raises(TypeError, match="positional argument"):
+        COMPAT.XGBRanker().fit(X, Y, SIZES, group=SIZES)
+
+
+def test_the_order_of_arguments_is_that_of_xgboost() -> None:
+    xgb = pytest.importorskip("xgboost")
+
+    def names(function: Callable[..., Any]) -> list[str]:
+        return list(inspect.signature(function).parameters)
+
+    for path in (
+        "XGBRanker.fit",
+        "XGBRanker.predict",
+        "Booster.predict",
+        "Booster.inplace_predict",
+        "train",
+    ):
+        ours, theirs = COMPAT, xgb
+        for part in path.split("."):
+            ours, theirs = getattr(ours, part), getattr(theirs, part)
+        assert names(ours) == names(theirs)
+    theirs = names(xgb.DMatrix.__init__)
+    assert names(compat.DMatrix.__init__) == theirs[: len(names(compat.DMatrix.__init__))]
+    ours = names(compat.callback.EarlyStopping.__init__)
+    assert ours == names(xgb.callback.EarlyStopping.__init__)

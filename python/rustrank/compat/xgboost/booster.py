@@ -16,6 +16,7 @@ from rustrank.compat.wording import in_words_of
 from rustrank.compat.xgboost.data import DMatrix, as_matrix, check_names
 from rustrank.compat.xgboost.objectives import is_transformed, predicted
 from rustrank.compat.xgboost.parameters import as_params, metrics_of
+from rustrank.compat.xgboost.positional import positional_too
 from rustrank.data.dataset_building import wrong_base
 from rustrank.errors import DataError, ParamError, dropped_warnings, wrong_kind, wrong_value
 from rustrank.estimators.fitting import names_of
@@ -105,6 +106,7 @@ class Booster:
             raise AttributeError(f"{name} is there after early stopping only", name=name)
         raise absent("Booster", name, _LEFT_OUT, dir(type(self)))
 
+    @positional_too()
     def predict(
         self,
         data: DMatrix,
@@ -187,6 +189,7 @@ class Booster:
                 self._saved = self.native
         return self._saved
 
+    @positional_too()
     def inplace_predict(
         self,
         data: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rustrank.compat.xgboost.positional import positional_too
 from rustrank.errors import ParamError, wrong_kind
 from rustrank.inputs.scalars import whole
 
@@ -99,6 +100,7 @@ class EarlyStopping(TrainingCallback):
         What counts as better.
     """
 
+    @positional_too()
     def __init__(
         self,
         *,

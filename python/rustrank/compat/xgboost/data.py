@@ -9,6 +9,7 @@ import numpy as np
 
 from rustrank.compat.left_out import absent
 from rustrank.compat.rows import LazyRows, as_sizes
+from rustrank.compat.xgboost.positional import positional_too
 from rustrank.errors import DataError, ParamError, listed, shown, wrong_kind
 from rustrank.estimators.fitting import names_of
 from rustrank.inputs.tables import Sparse
@@ -85,6 +86,7 @@ class DMatrix:
         The number of rows of each query, or the query of each row; ids need not be sorted.
     """
 
+    @positional_too()
     def __init__(
         self,
         data: Any,
@@ -126,6 +128,7 @@ class DMatrix:
         """Say what there is instead of a method that was left out."""
         raise absent("DMatrix", name, _LEFT_OUT, dir(type(self)))
 
+    @positional_too("label", "weight", "base_margin", "group", "qid")
     def set_info(
         self,
         *,
@@ -229,6 +232,10 @@ class QuantileDMatrix(DMatrix):
         Refused if it is not that of training: pass it to ``train``.
     """
 
+    @positional_too(
+        *("weight", "base_margin", "missing", "silent", "feature_names", "feature_types"),
+        *("nthread", "max_bin", "ref", "group", "qid"),
+    )
     def __init__(
         self, data: Any, label: Any = None, *, ref: Any = None, max_bin: Any = None, **more: Any
     ) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from rustrank.compat.estimator import CompatRanker
 from rustrank.compat.xgboost.booster import Booster
 from rustrank.compat.xgboost.data import DMatrix
+from rustrank.compat.xgboost.positional import positional_too
 from rustrank.compat.xgboost.training import train
 from rustrank.errors import DataError, unfitted, wrong_kind
 from rustrank.estimators.fitting import without_qid
@@ -43,6 +44,7 @@ class XGBRanker(CompatRanker):
         Other parameters of XGBoost, such as ``lambdarank_num_pair_per_sample``.
     """
 
+    @positional_too("objective")
     def __init__(
         self,
         *,
@@ -102,6 +104,7 @@ class XGBRanker(CompatRanker):
         rounds = self._get("n_estimators")
         return 100 if rounds is None else int(rounds)
 
+    @positional_too()
     def fit(
         self,
         X: Any,
@@ -194,6 +197,7 @@ class XGBRanker(CompatRanker):
         more = {"group": group, "qid": qid, "missing": self._get("missing")}
         return DMatrix(X, y, weight=weight, base_margin=margin, **more)
 
+    @positional_too()
     def predict(
         self,
         X: Any,

@@ -11,6 +11,7 @@ from rustrank.compat.xgboost.booster import Booster, as_native
 from rustrank.compat.xgboost.callback import EarlyStopping, EvaluationMonitor, TrainingCallback
 from rustrank.compat.xgboost.data import DMatrix, as_matrix, check_names
 from rustrank.compat.xgboost.parameters import as_params, translate
+from rustrank.compat.xgboost.positional import positional_too
 from rustrank.errors import wrong_kind
 from rustrank.inputs.scalars import whole
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from rustrank.training.train import Round
 
 
+@positional_too()
 def train(
     params: Any,
     dtrain: DMatrix,
