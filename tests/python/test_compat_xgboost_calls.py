@@ -1,8 +1,9 @@
-"""How the functions of the drop-in for XGBoost may be called: names of features, positional arguments."""
+"""How the functions of the drop-in for XGBoost may be called: names of features, positional arguments, slices."""
 
 from __future__ import annotations
 
 import inspect
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,3 +150,27 @@ def test_the_order_of_arguments_is_that_of_xgboost() -> None:
     assert names(compat.DMatrix.__init__) == theirs[: len(names(compat.DMatrix.__init__))]
     ours = names(compat.callback.EarlyStopping.__init__)
     assert ours == names(xgb.callback.EarlyStopping.__init__)
+
+
+def test_what_is_left_out_of_a_slice_says_what_does_it() -> None:
+    data = compat.DMatrix(X, Y, qid=QID)
+    booster = compat.train(RANKING, data, 4)
+    assert booster[...].num_boosted_rounds() == booster[:4].num_boosted_rounds() == 4
+    for part in (slice(2, 3), 2, slice(0, 4, 2)):
+        with pytest.raises(
+            rr.ParamError, match=r"such as booster\[:5\]; predict\(data, iteration_range="
+        ):
+            booster[part]
+
+
+def test_a_ranker_says_what_there_is_instead_of_apply() -> None:
+    ranker = COMPAT.XGBRanker(n_estimators=2).fit(X, Y, qid=QID)
+    with pytest.raises(AttributeError, match=r"XGBRanker has no apply.*native\.dump\(\)"):
+        ranker.apply(X)
+    assert not hasattr(ranker, "apply")
+    # The errors of properties stay, and so do copies.
+    with pytest.raises(AttributeError, match="after early stopping only"):
+        ranker.best_iteration  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        ranker.nothing  # noqa: B018
+    assert np.array_equal(pickle.loads(pickle.dumps(ranker)).predict(X), ranker.predict(X))  # noqa: S301

@@ -226,8 +226,10 @@ class Booster:
 
     def __getitem__(self, part: Any) -> Booster:
         """Return the booster of the first iterations: ``booster[:5]``."""
+        part = slice(None) if part is ... else part
         if not isinstance(part, slice) or part.step not in (None, 1) or part.start not in (None, 0):
-            raise wrong_kind("iterations", part, "the first ones: booster[:5]")
+            hint = "predict(data, iteration_range=(10, 11)) scores by others"
+            raise wrong_kind("iterations", part, f"the first ones, such as booster[:5]; {hint}")
         end = self.num_boosted_rounds() if part.stop in (None, 0) else int(part.stop)
         rounds = self._range((0, end))[1] * self._trees_of_round
         return Booster.of(part_of(self.native, rounds), dict(self.params))

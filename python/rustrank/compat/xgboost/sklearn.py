@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.compat.estimator import CompatRanker
+from rustrank.compat.left_out import absent
 from rustrank.compat.xgboost.booster import Booster
 from rustrank.compat.xgboost.data import DMatrix
 from rustrank.compat.xgboost.positional import positional_too
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 #: They are no parameters of `train`.
 _OWN = ("early_stopping_rounds", "callbacks", "missing", "importance_type", "n_estimators")
+
+
+_LEFT_OUT = {
+    "apply": "ranker.get_booster().native.dump() has the trees, whose leaves have no numbers",
+}
 
 
 class XGBRanker(CompatRanker):
@@ -247,6 +253,13 @@ class XGBRanker(CompatRanker):
         """Read a model file of XGBoost or of rustrank."""
         self._booster, self._evals = Booster(model_file=fname), {}
         self._columns = self._booster.feature_names
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what there is instead of a method that was left out."""
+        if name in _LEFT_OUT:
+            raise absent(type(self).__name__, name, _LEFT_OUT, dir(type(self)))
+        # The error of a property, or Python's own.
+        return object.__getattribute__(self, name)
 
     def evals_result(self) -> dict[str, Any]:
         """Return the metrics: ``evals_result()["validation_0"]["ndcg@32"]`` is a list."""
