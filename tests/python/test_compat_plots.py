@@ -142,13 +142,21 @@ def test_options_of_importance(ranker: Any) -> None:
 
 
 def test_metrics_after_each_iteration(ranker: Any) -> None:
-    axes = drawn(lgb.plot_metric(ranker))
+    with pytest.warns(
+        rr.RustrankWarning, match="More than one metric.*: ndcg@1, the first of ndcg@1, ndcg@3"
+    ):
+        axes = drawn(lgb.plot_metric(ranker))
     assert axes.get_ylabel() == "ndcg@1"
     assert axes.get_legend_handles_labels()[1] == ["all", "some"]
     values = ranker.evals_result_
     assert axes.lines[1].get_ydata().tolist() == values["some"]["ndcg@1"]
     axes = lgb.plot_metric(values, "ndcg@3", ["some"], title="@metric@!", ylabel="auto")
     assert (len(axes.lines), axes.get_title(), axes.get_ylabel()) == (1, "ndcg@3!", "ndcg@3")
+    with pytest.warns(rr.RustrankWarning, match="picking one to plot"):
+        lgb.plot_metric(dict(values))
+    # Nothing was picked.
+    only = {name: {"ndcg@3": of["ndcg@3"]} for name, of in values.items()}
+    assert lgb.plot_metric(only).get_ylabel() == "ndcg@3"
 
 
 def test_a_tree_is_drawn_as_ours(ranker: Any) -> None:

@@ -9,7 +9,15 @@ import numpy as np
 
 from rustrank.compat.lightgbm.booster import Booster
 from rustrank.compat.lightgbm.sklearn import LGBMRanker
-from rustrank.errors import ParamError, UnknownNameError, shown, unfitted, wrong_kind, wrong_value
+from rustrank.errors import (
+    ParamError,
+    UnknownNameError,
+    shown,
+    unfitted,
+    warn_caller,
+    wrong_kind,
+    wrong_value,
+)
 from rustrank.inputs.scalars import whole
 from rustrank.plots import plot_tree as draw_tree
 from rustrank.plotting import style
@@ -103,7 +111,7 @@ def plot_metric(
     booster : dict or LGBMRanker
         What `record_evaluation` has recorded, or a ranker that was fitted with ``eval_set``.
     metric : str, optional
-        The metric, by default the first.
+        The metric, by default the first, with a warning if there are several.
     dataset_names : list of str, optional
         The sets, by default all.
     ax, xlim, ylim, title, xlabel, ylabel, figsize, dpi, grid
@@ -121,6 +129,9 @@ def plot_metric(
         expected = ", ".join(known) or "a metric of a validation set: there was none"
         message = f"metric: there is no {shown(chosen)}, expected {expected}"
         raise UnknownNameError(message, code="metric")
+    if metric is None and len(known) > 1:
+        message = "More than one metric available, picking one to plot"
+        warn_caller(f"{message}: {chosen}, the first of {', '.join(known)}; metric= names another")
     axes = _axes(ax, figsize, dpi)
     for look, name in zip(style.looks(len(names)), names, strict=True):
         values = recorded[name].get(chosen, [])
