@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rustrank as rr
 from rustrank.cli import main
 from rustrank.inputs.keywords import OF_MODEL
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Names of LightGBM, XGBoost, CatBoost and scikit-learn, and what they are in `rr.train`, `rr.LambdaMART`,
 #: `rr.Dataset` and `rustrank train`: the name here, or "fit: NAME", "Dataset: NAME", "train: NAME" where it
@@ -186,6 +184,20 @@ def test_nets_and_commands_have_their_own_names(capsys: pytest.CaptureFixture[st
     ):
         assert main(arguments) == 2
         assert said in capsys.readouterr().err
+
+
+def test_the_name_of_the_papers_is_the_one_second_name_of_a_loss() -> None:
+    docs = rr.datasets.make_polynomial(num_queries=20, docs_per_query=10, seed=0)
+    data = rr.Dataset(docs.X, docs.y, qid=docs.qid)
+    ours, theirs = (
+        rr.train(data, objective=name, num_trees=2) for name in ("lambdamart", "lambdarank")
+    )
+    assert ours == theirs
+    for name in ("rank:ndcg", "YetiRank"):
+        with pytest.raises(rr.ParamError, match="here it is called lambdamart"):
+            rr.train(data, objective=name)
+    guide = (Path(__file__).parents[2] / "docs/how-to/lightgbm.md").read_text(encoding="utf-8")
+    assert '`objective="lambdarank"`, as LightGBM and the papers say, is `"lambdamart"`' in guide
 
 
 X, Y, QID = rr.datasets.make_polynomial(num_queries=20, docs_per_query=10, seed=0)
