@@ -209,7 +209,11 @@ X, Y, QID = rr.datasets.make_polynomial(num_queries=20, docs_per_query=10, seed=
         (lambda r, _: r.fit(X, Y, qid=QID, eval_at=[1]), "metric is an option of the estimator"),
         (lambda r, _: r.fit(X, Y, qid=QID, verbose=10), "progress is an option of the estimator"),
         (lambda r, _: r.fit(X, Y, qid=QID, init_score=Y), "here it is called base_score"),
-        (lambda r, _: r.predict(X, num_iteration=3), r"truncate\(n\).predict\(X\)"),
+        (lambda r, _: r.predict(X, num_iteration=3), r"; booster_\.truncate\(n\).predict\(X\)"),
+        (
+            lambda r, _: r.booster_.predict(X, num_iteration=3),
+            r"; booster\.truncate\(n\)\.predict\(X\) scores by the first n trees",
+        ),
         (lambda r, _: r.predict(X, pred_contrib=True), "Booster.explain gives contributions"),
         (lambda r, _: r.booster_.predict(X, raw_score=True), "scores are always raw"),
         (lambda r, _: r.best_iteration_, "here it is called best_round_"),

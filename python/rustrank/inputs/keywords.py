@@ -20,6 +20,7 @@ __all__ = [
     "OF_MODEL",
     "OF_ONE_METRIC",
     "OF_PREDICT",
+    "OF_PREDICT_OF_MODEL",
     "no_attribute",
     "refuses_unknown",
 ]
@@ -83,6 +84,10 @@ OF_PREDICT = {
     **dict.fromkeys(("pred_leaf",), "Booster.dump has the leaves of trees"),
     **dict.fromkeys(("data", "x"), "X"),
     **dict.fromkeys(("nthread", "n_jobs", "thread_count", "num_thread"), "num_threads"),
+}
+#: The arguments of `Booster.predict`, by what others say.
+OF_PREDICT_OF_MODEL = {
+    name: meant.replace("booster_.", "booster.") for name, meant in OF_PREDICT.items()
 }
 #: The attributes of a `Booster`, by what others say.
 OF_MODEL = {

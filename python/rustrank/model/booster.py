@@ -20,7 +20,7 @@ from rustrank.inputs.categories import numbered_for
 from rustrank.inputs.column_kinds import read_by_a_model
 from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.feature_names import check_joined_names
-from rustrank.inputs.keywords import OF_PREDICT, refuses_unknown
+from rustrank.inputs.keywords import OF_PREDICT_OF_MODEL, refuses_unknown
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import real, text, whole
 from rustrank.inputs.tables import (
@@ -181,7 +181,7 @@ class Booster(RankingModel, DescribedModel):
         has_none = not rounds and self.num_trees > 0
         return None if has_none or 0 < rounds == mixed else mixed
 
-    @refuses_unknown(OF_PREDICT)
+    @refuses_unknown(OF_PREDICT_OF_MODEL)
     def predict(
         self,
         X: Any,
