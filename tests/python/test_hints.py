@@ -218,7 +218,10 @@ X, Y, QID = rr.datasets.make_polynomial(num_queries=20, docs_per_query=10, seed=
         (lambda r, _: r.booster_.predict(X, raw_score=True), "scores are always raw"),
         (lambda r, _: r.best_iteration_, "here it is called best_round_"),
         (lambda r, _: r.evals_result_, "here it is called history_"),
-        (lambda r, _: r.booster_.feature_importance("gain"), "called 'reduction' here"),
+        (
+            lambda r, _: r.booster_.feature_importance("gain"),
+            "kind: got 'gain', which is called 'reduction' here; expected 'reduction', 'count' or 'permutation'",
+        ),
         (lambda _, d: rr.train(*[{"num_leaves": 7}, d, 10]), "got parameters first"),
         (lambda _, d: rr.train(d, 10), "got 2 arguments without a name"),
     ],

@@ -613,8 +613,13 @@ class Booster(RankingModel, DescribedModel):
                 "split": "count",
                 "weight": "count",
             }
-            more = f", which is called {ours[kind]!r} here" if kind in ours else ""
-            raise wrong_value("kind", kind, f"'reduction', 'count' or 'permutation'{more}")
+            kinds = "'reduction', 'count' or 'permutation'"
+            if kind in ours:
+                message = (
+                    f"kind: got {kind!r}, which is called {ours[kind]!r} here; expected {kinds}"
+                )
+                raise ParamError(message, code="kind")
+            raise wrong_value("kind", kind, kinds)
         check_has_bins(self)
         permuted = as_booster_sees(self, as_dataset(dataset, "dataset"))
         judging = Judging(
