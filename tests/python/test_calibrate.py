@@ -100,3 +100,14 @@ def test_what_cannot_be_used_is_refused(booster: rr.Booster, docs: rr.datasets.R
     based = rr.Dataset(docs.X, docs.y, qid=docs.qid, base_score=docs.X[:, 0])
     with pytest.raises(rr.DataError, match="cannot score docs that have base scores"):
         rr.train(based, num_trees=2).calibrate(based)
+
+
+def test_labels_that_are_all_or_none_relevant_are_a_warning(
+    booster: rr.Booster, docs: rr.datasets.Ranking
+) -> None:
+    with pytest.warns(rr.RustrankWarning, match="no label is 5 or more, the largest is 4: .* is 0"):
+        none = booster.calibrate(docs.X, docs.y, relevant_from=5)
+    assert none.predict(docs.X).max() == 0
+    with pytest.warns(rr.RustrankWarning, match="all labels are 0 or more, .* probability is 1"):
+        every = booster.calibrate(docs.X, docs.y, relevant_from=0)
+    assert every.predict(docs.X).min() == 1

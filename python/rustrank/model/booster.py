@@ -295,7 +295,8 @@ class Booster(RankingModel, DescribedModel):
         qid, group, missing, infinite, num_threads
             As for `predict`.
         relevant_from : float, default 1
-            The smallest label that counts as relevant.
+            The smallest label that counts as relevant. Without a doc on both sides of it every probability
+            is 0, or 1, with a warning.
 
         Examples
         --------
@@ -315,7 +316,9 @@ class Booster(RankingModel, DescribedModel):
             X, qid=qid, group=group, missing=missing, infinite=infinite, num_threads=num_threads
         )
         threshold = real("relevant_from", relevant_from)
-        core = _rustrank.calibrated(self._core, scores, as_doubles(labels, "y"), threshold)
+        labels = as_doubles(labels, "y")
+        core = _rustrank.calibrated(self._core, scores, labels, threshold)
+        warn_of_one_probability(labels, threshold)
         if isinstance(X, Dataset) and X._base is None:
             # An error if the Dataset has base scores: they are no part of what was calibrated.
             core.score_dataset(as_booster_sees(self, X)._core, None, num_threads)
@@ -682,6 +685,21 @@ class Booster(RankingModel, DescribedModel):
     def __reduce__(self) -> tuple[Any, ...]:
         state = {"history": self.history, "best_round": self.best_round}
         return Booster.from_text, (self.to_text(),), state
+
+
+def warn_of_one_probability(labels: NDArray[np.float64], relevant_from: float) -> None:
+    """Warn of labels that are all relevant, or none."""
+    relevant = labels >= relevant_from
+    if not relevant.any():
+        warn_caller(
+            f"relevant_from: no label is {relevant_from:g} or more, the largest is {labels.max():g}: no doc is "
+            "relevant, and every probability is 0"
+        )
+    elif relevant.all():
+        warn_caller(
+            f"relevant_from: all labels are {relevant_from:g} or more, the smallest is {labels.min():g}: all docs are "
+            "relevant, and every probability is 1"
+        )
 
 
 # Types that the extension reads directly.
