@@ -267,3 +267,19 @@ def test_one_query_makes_one_model() -> None:
         ranker = rr.AutoRanker().fit(X[rows], Y[rows], group=[int(rows.sum())])
     assert ranker.auto_ is None
     assert ranker.predict(X[rows]).shape == (rows.sum(),)
+
+
+def test_too_few_documents_for_its_leaves_are_an_error_of_the_data() -> None:
+    docs = rr.datasets.make_polynomial(60, 20, seed=1)
+    few = docs.X[:60], docs.y[:60], docs.qid[:60]
+    message = "got 60 documents of 3 queries .* too few for rr.auto: a fold trains on 40 of them.* some 200 or more"
+    with pytest.raises(rr.DataError, match=message):
+        rr.auto(*few, time_limit=3)
+    # What the message names works.
+    rr.train(rr.Dataset(*few[:2], qid=few[2]), min_leaf_docs=5, num_trees=3)
+    rare = np.zeros((1200, 1))
+    rare[:5] = 1
+    with pytest.raises(
+        rr.DataError, match="no feature divides the 940 documents that a fold trains on"
+    ):
+        rr.auto(rare, docs.y, docs.qid, time_limit=3, query_ranks=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,7 @@ from rustrank.progress import progress_of_steps
 from rustrank.training.probes import num_judged_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Auto", "AutoMember", "auto"]
 
+#: The fewest documents of a leaf of a member, by default, and how many times as many a fold trains on at least if a
+#: feature that can be learned from is likely to divide them.
+_LEAF, _FEW = 20, 10
 #: Shares of the time limit: members are trained until then; the rest is for weights and figures.
 _TRAINING = 0.9
 
@@ -260,7 +264,7 @@ def auto(
     Raises
     ------
     DataError
-        Nothing can be learned from the documents.
+        Nothing can be learned from the documents, or there are too few.
     ParamError
         An option is out of range, or the directory belongs to other documents or options.
 
@@ -309,12 +313,37 @@ def auto(
     with (
         dropped_warnings(),
         progress_of_steps(max_members, "member", flag("progress", progress)) as step,
+        _few_documents_in_errors(training.folds, judged),
     ):
         ended = _train(training, mixing, whole("max_members", max_members, 1, 1000), step)
     if ended == "interrupted":
         members = count(len(mixing.members), "member")
         warn_caller(f"interrupted: the mixture is of {members} that there were")
     return mixing.result(began, ended, level)
+
+
+@contextmanager
+def _few_documents_in_errors(folds: Folds, judged: int) -> Iterator[None]:
+    """Let the error of leaves that no member can fill name the documents: the size of leaves is no option of `auto`."""
+    try:
+        yield
+    except ParamError as error:
+        if error.code != "min_leaf_docs":
+            raise
+        docs = folds.data.num_docs
+        trained = docs - max(map(len, folds.rows))
+        smaller = "train one ranker with smaller leaves: rr.train(data, min_leaf_docs=5)"
+        message = (
+            f"X: no feature divides the {trained:,} documents that a fold trains on into two parts of {_LEAF} or more, "
+            f"the smallest leaves; {smaller}"
+        )
+        if trained < _FEW * _LEAF:
+            message = (
+                f"X: got {count(docs, 'document')} of {count(judged, 'query', 'queries')} with different labels, too "
+                f"few for rr.auto: a fold trains on {trained:,} of them, with at least {_LEAF} in each leaf; expected some "
+                f"{_FEW * _LEAF} or more; or {smaller}"
+            )
+        raise DataError(message, code="docs.few") from None
 
 
 def _judging(common: Mapping[str, Any]) -> Judging:
