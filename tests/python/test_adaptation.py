@@ -106,6 +106,28 @@ def test_text_comes_back_as_values(markets: Domains, tmp_path: Path) -> None:
     assert (y.tolist(), qid.tolist()) == ([1, 0], [0, 1])
 
 
+def test_several_texts_are_read_as_one(tmp_path: Path) -> None:
+    files = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    files[0].write_text("1 qid:3 1:2 3:1.5\n0 qid:3 2:1\n", encoding="ascii")
+    files[1].write_text("2 qid:1 2:4\n", encoding="ascii")
+    docs = rr.datasets.read_letor(files)
+    assert docs.X.tolist() == [[2, 0, 1.5], [0, 1, 0], [0, 4, 0]]
+    assert (docs.y.tolist(), docs.qid.tolist()) == ([1, 0, 2], [3, 3, 1])
+    assert docs.feature_names == ("f0", "f1", "f2")
+    assert (
+        rr.Dataset.from_letor(files).fingerprint
+        == rr.Dataset(docs.X, docs.y, qid=docs.qid).fingerprint
+    )
+    assert same(rr.datasets.read_letor(files[:1]), rr.datasets.read_letor(files[0]))
+    for read in (rr.datasets.read_letor, rr.Dataset.from_letor):
+        with pytest.raises(
+            rr.DataError, match=r"qid `3` stands in .* keep the docs of a query in one file"
+        ):
+            read([*files, files[0]])
+        with pytest.raises(rr.ParamError, match="path: got no files"):
+            read([])
+
+
 # Refitted leaves.
 
 

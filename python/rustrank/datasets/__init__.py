@@ -13,22 +13,25 @@ Queries are made in blocks, so that the memory above the result is small.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.data.batches import paths_of
 from rustrank.data.dataset_building import LetorOptions
 from rustrank.data.ranking import Ranking
 from rustrank.datasets import _random_blocks as blocks
 from rustrank.datasets._clicks import Clicks, make_clicks
 from rustrank.datasets._domains import Domains, make_domains
+from rustrank.errors import DataError
 from rustrank.inputs.queries import numbers_if_all
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -183,7 +186,7 @@ def _polynomial(
 
 
 def read_letor(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     zero_based: bool = False,
     max_features: int = 1 << 20,
@@ -193,8 +196,8 @@ def read_letor(
 
     Parameters
     ----------
-    path : path-like
-        The file, plain or gzip; the lines of a query stand together.
+    path : path-like, or a sequence of them
+        The file, plain or gzip, or several that are read as one; the lines of a query stand together, in one file.
     zero_based : bool, default False
         Whether the first feature is 0 and not 1.
     max_features : int, default 2**20
@@ -208,12 +211,26 @@ def read_letor(
         The docs; query ids that are not all numbers are counted from 0 instead.
     """
     options = LetorOptions(max_features, zero_based, num_threads)
-    X, y, sizes, ids = _rustrank.read_table(path, options)
+    tables = [_rustrank.read_table(file, options) for file in paths_of(path)]
+    X, y, sizes, ids = tables[0] if len(tables) == 1 else _joined(tables)
     numbers = numbers_if_all(ids)
     if numbers.dtype.kind != "i":
         numbers = np.arange(len(ids), dtype=np.int64)
     names = tuple(f"f{feature}" for feature in range(X.shape[1]))
     return Ranking(X, y, np.repeat(numbers, sizes), names)
+
+
+def _joined(tables: Sequence[tuple[Any, ...]]) -> tuple[Any, Any, Any, list[str]]:
+    """Return the values of several files as those of one; features that a file does not have are 0."""
+    ids = [one for table in tables for one in table[3]]
+    if len(set(ids)) < len(ids):
+        twice = next(one for one, number in Counter(ids).items() if number > 1)
+        hint = "keep the docs of a query in one file, and let qids differ between files"
+        raise DataError(f"qid `{twice}` stands in several files; {hint}", code="qid.files")
+    width = max(table[0].shape[1] for table in tables)
+    parts = [np.pad(table[0], ((0, 0), (0, width - table[0].shape[1]))) for table in tables]
+    labels, sizes = (np.concatenate([table[at] for table in tables]) for at in (1, 2))
+    return np.concatenate(parts), labels, sizes, ids
 
 
 _FIELDS = ("body", "anchor", "title", "url", "whole")
