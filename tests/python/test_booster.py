@@ -56,6 +56,20 @@ def test_boosters_are_values(raw: rr.datasets.Ranking, train: rr.Dataset, tmp_pa
         rr.Booster()
 
 
+def test_the_help_says_what_pickling_keeps(train: rr.Dataset) -> None:
+    help_text = " ".join((rr.Booster.__doc__ or "").split())
+    kept = "Pickling keeps the text of the model file, `history` and `best_round`, but not the later rounds"
+    assert kept in help_text
+    other = rr.datasets.make_polynomial(num_queries=25, seed=2)
+    valid = rr.Dataset(other.X, other.y, qid=other.qid, like=train)
+    stop = rr.EarlyStopping(1)
+    booster = rr.train(train, num_trees=40, num_leaves=63, valid=valid, early_stopping=stop)
+    assert booster.all_rounds.num_rounds > booster.num_rounds
+    again = pickle.loads(pickle.dumps(booster))  # noqa: S301 - our own
+    assert (again.best_round, list(again.history)) == (booster.best_round, ["valid"])
+    assert again.all_rounds is again
+
+
 def test_scoring_takes_what_datasets_take(raw: rr.datasets.Ranking, booster: rr.Booster) -> None:
     expected = booster.predict(raw.X)
     assert np.array_equal(booster.predict(raw.X.astype(np.float64)), expected)

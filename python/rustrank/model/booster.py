@@ -63,7 +63,8 @@ class Booster(RankingModel, DescribedModel):
     """A trained model: immutable, and safe to share between threads.
 
     `rustrank.train` makes one, `Booster.load` reads one. Two boosters are equal if
-    their model files are. Pickling and copying go through the text of the model file.
+    their model files are. Pickling keeps the text of the model file, `history` and `best_round`, but not the later
+    rounds of `all_rounds`; a copy is the booster itself, which nothing can change.
 
     Attributes
     ----------
