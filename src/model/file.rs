@@ -7,6 +7,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// How many links are followed that lead to nothing: as many as Linux follows.
+const MOST_LINKS: usize = 40;
+/// The system's number for a file that is not there, on Unix and on Windows.
+const NO_SUCH_FILE: i32 = 2;
+/// The bytes of a file's name that its temporary name has: names may have up to 255.
+const MOST_NAME_BYTES: usize = 200;
+
 impl Model {
     /// Writes the model's text to a file, atomically.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
@@ -41,6 +48,9 @@ fn step() -> io::Result<()> {
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if path.as_os_str().is_empty() {
+        return Err(io::Error::from_raw_os_error(NO_SUCH_FILE));
+    }
     let old = match fs::metadata(path) {
         Ok(old) => Some(old),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -49,12 +59,11 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = match &old {
         Some(old) if !old.is_file() => return fs::write(path, bytes),
         // The file a link leads to is replaced, not the link.
-        Some(_) => &fs::canonicalize(path)?,
-        None => path,
+        Some(_) => fs::canonicalize(path)?,
+        None => target_of_links(path),
     };
-    let temporary = beside(path)?;
-    step()?;
-    let mut file = File::create_new(&temporary)?;
+    let path = path.as_path();
+    let (temporary, mut file) = create_beside(path)?;
     let written = || -> io::Result<()> {
         if let Some(old) = old {
             file.set_permissions(old.permissions())?;
@@ -78,15 +87,39 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A name in the same folder that no other save uses.
+/// The path that a link to nothing leads to, where a save makes the file; other paths as they are.
+fn target_of_links(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = folder_of(&path).join(target);
+    }
+    path
+}
+
+/// Creates a file in the same folder that no other save uses.
+///
+/// A process that was killed may have left one, and a later process may have its id: in a container all have 1.
+fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let temporary = beside(path)?;
+        step()?;
+        match File::create_new(&temporary) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|file| (temporary, file)),
+        }
+    }
+}
+
+/// A name in the same folder that no other save of this process uses, for any name that a file may have.
 fn beside(path: &Path) -> io::Result<PathBuf> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(name);
-    hidden.push(format!(".{}.{count}.tmp", std::process::id()));
-    Ok(folder_of(path).join(hidden))
+    let end = name.char_indices().map(|(at, _)| at).take_while(|at| *at <= MOST_NAME_BYTES);
+    let start =
+        &name[..if name.len() <= MOST_NAME_BYTES { name.len() } else { end.last().unwrap_or(0) }];
+    Ok(folder_of(path).join(format!(".{start}.{}.{count}.tmp", std::process::id())))
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -155,6 +188,49 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(write_whole(&folder, b"new").unwrap_err().fault().is_none());
         assert!(write_whole(folder.join("none/model"), b"new").is_err());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_to_nothing_stays_and_its_target_is_made() {
+        let folder = folder("dangling");
+        fs::create_dir(folder.join("inner")).unwrap();
+        std::os::unix::fs::symlink("inner/second", folder.join("first")).unwrap();
+        std::os::unix::fs::symlink("model", folder.join("inner/second")).unwrap();
+        write_whole(folder.join("first"), b"new").unwrap();
+        assert!(fs::symlink_metadata(folder.join("first")).unwrap().is_symlink());
+        assert!(fs::symlink_metadata(folder.join("inner/second")).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(folder.join("inner/model")).unwrap(), "new");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_a_killed_process_of_the_same_id_left_is_not_in_the_way() {
+        let folder = folder("left");
+        let path = folder.join("model");
+        let next = beside(&path).unwrap().to_str().unwrap().to_owned();
+        let count: u64 = next.rsplit('.').nth(1).unwrap().parse().unwrap();
+        // Other tests save at the same time, and count, too.
+        for count in count..count + 100 {
+            let left = format!(".model.{}.{count}.tmp", std::process::id());
+            fs::write(folder.join(left), "").unwrap();
+        }
+        write_whole(&path, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 101);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn names_may_be_as_long_as_the_file_system_allows() {
+        let folder = folder("long");
+        for name in ["m".repeat(255), "\u{e4}".repeat(127)] {
+            write_whole(folder.join(&name), b"new").unwrap();
+            assert_eq!(fs::read_to_string(folder.join(&name)).unwrap(), "new");
+        }
+        assert!(write_whole(folder.join("m".repeat(256)), b"new").is_err());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
 /// So that `?` turns an error of the core into its exception.
 impl From<Error> for PyErr {
@@ -29,11 +29,18 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         ErrorKind::Io { path, source } => {
             // Python picks FileNotFoundError, IsADirectoryError ... by the number.
             let number = source.raw_os_error();
+            if number.is_none() && source.kind() == std::io::ErrorKind::InvalidInput {
+                // Such as a NUL in the name, which Python calls a ValueError, too.
+                let class = py.import("rustrank.errors")?.getattr("ParamError")?;
+                let facts = [("code", "path")].into_py_dict(py)?;
+                let message = format!("path: got {:?}: {source}", path.to_string_lossy());
+                return Ok(PyErr::from_value(class.call((message,), Some(&facts))?));
+            }
             let text = match number {
                 Some(number) => py.import("os")?.call_method1("strerror", (number,))?.extract()?,
                 None => source.to_string(),
             };
-            return Ok(PyOSError::new_err((number, text, path.clone())));
+            return Ok(PyOSError::new_err((number, text, path.as_os_str().to_owned())));
         }
     };
     let facts = PyDict::new(py);

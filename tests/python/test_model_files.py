@@ -63,6 +63,20 @@ def test_another_number_of_features_is_refused(booster: rr.Booster) -> None:
             booster.predict(np.zeros((4, width)))
 
 
+def test_names_that_no_file_can_have_are_refused(booster: rr.Booster, tmp_path: Path) -> None:
+    for call in (booster.save, rr.Booster.load):
+        with pytest.raises(FileNotFoundError) as caught:
+            call("")
+        assert caught.value.filename == ""
+        with pytest.raises(ValueError, match=r"path: got .*NUL"):
+            call("a\0b")
+    longest = tmp_path / ("m" * 255)
+    booster.save(longest)
+    assert rr.Booster.load(longest) == booster
+    with pytest.raises(OSError, match="File name too long"):
+        booster.save(tmp_path / ("m" * 256))
+
+
 FULL = """
 import errno, resource, signal, sys
 import rustrank as rr
