@@ -131,6 +131,14 @@ impl Error {
         Self::of(ErrorKind::Resource, "memory", what)
     }
 
+    /// The system does not let this process have so many threads.
+    pub fn threads(wanted: usize, why: &dyn fmt::Display) -> Self {
+        let what = format!("{wanted} threads could not be started ({why})");
+        Self::of(ErrorKind::Resource, "threads", what).hint(
+            "pass a smaller num_threads, or raise the limit of processes (ulimit -u) or of memory",
+        )
+    }
+
     /// The workers cannot go on.
     pub fn comm(code: &'static str, what: impl Into<String>) -> Self {
         Self::of(ErrorKind::Comm, code, what)

@@ -5,11 +5,17 @@ is imported when the name is first asked for, so that importing the package take
 """
 
 # ruff: noqa: F403 - all public names of these modules are public here
+import os as _os
 from typing import TYPE_CHECKING
 
 from rustrank import errors as _errors
 from rustrank._rustrank import __version__ as __version__
+from rustrank._rustrank import forked as _forked
 from rustrank.errors import *
+
+if hasattr(_os, "register_at_fork"):
+    # A child has none of its parent's threads, and may have the process id of a grandparent.
+    _os.register_at_fork(after_in_child=_forked)
 
 if TYPE_CHECKING:
     # Type checkers take a name as public that comes with `as`, or with all public names of its module.

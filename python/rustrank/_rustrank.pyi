@@ -22,6 +22,7 @@ __all__ = [
     "combine_rankers",
     "derive",
     "evaluate",
+    "forked",
     "inspect_letor",
     "mean",
     "measures",
@@ -35,6 +36,7 @@ __all__ = [
     "read_scores",
     "read_table",
     "read_trec",
+    "replace_file",
     "schema",
     "significance_tests",
     "sweep",
@@ -534,6 +536,8 @@ def read_labels(
 def read_table(
     path: str | PathLike[str], looking: _Text
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64], list[str]]: ...
+def forked() -> None: ...
+def replace_file(path: str | PathLike[str], content: bytes) -> None: ...
 def read_scores(path: str | PathLike[str], num_threads: int | None) -> NDArray[np.float64]: ...
 def read_trec(
     run: str | PathLike[str], qrels: str | PathLike[str], joining: _Joining

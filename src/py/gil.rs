@@ -16,7 +16,8 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 /// Runs `work` on this process's thread pool without the GIL, which the calling thread has.
 ///
 /// The calling thread checks for signals meanwhile: Ctrl-C raises the flag that `work` checks, and
-/// becomes a `KeyboardInterrupt` once `work` has ended. A panic becomes an `InternalError`.
+/// becomes a `KeyboardInterrupt` once `work` has ended. A panic becomes an `InternalError`. On a thread of
+/// a pool, `work` runs right there.
 pub(super) fn detached<T: Send>(
     num_threads: Option<usize>,
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,
@@ -31,6 +32,11 @@ pub(super) fn detached_watching<T: Send>(
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,
 ) -> PyResult<T> {
     let pool = pool::get(num_threads)?;
+    if rayon::current_thread_index().is_some() {
+        // A function of the caller's, such as a metric, is called by a thread of a pool and calls us. To wait
+        // for a pool here may be to wait for this very thread. Whoever called the function looks for signals.
+        return Ok(detached_inline(|| work(&Interrupt::new()))?);
+    }
     let (outcome, signal) = Python::attach(|py| py.detach(|| run(&pool, watch, work)));
     signal.map_or_else(|| Ok(outcome?), Err)
 }

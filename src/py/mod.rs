@@ -44,9 +44,12 @@ mod _rustrank {
         },
         neural::{PyRawDataset, net_weights, with_net_weights},
         params::{checked, schema},
+        pool::forked,
         rounds::PyTrainer,
         stack::{derive, normalised},
-        text_files::{inspect_letor, read_labels, read_scores, read_table, read_trec},
+        text_files::{
+            inspect_letor, read_labels, read_scores, read_table, read_trec, replace_file,
+        },
     };
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

@@ -1,14 +1,17 @@
 //! Thread pools that survive a fork.
 //!
 //! A forked child has this process's memory but none of its threads, so a pool made before the fork
-//! would wait for ever. Pools are kept by process id: the child makes its own, and never touches the
+//! would wait for ever. Pools are kept by process id and by the number of forks that led to the process,
+//! since a grandchild may have its grandparent's id: the child makes its own, and never touches the
 //! parent's copy, not even to drop it. Callers look up a pool while they hold the GIL, as `os.fork`
 //! does, so no fork can happen while the table is locked.
 //!
 //! A process keeps few pools: the least recently used of the idle ones is dropped.
 
 use crate::error::{Error, Result, lock};
+use pyo3::prelude::*;
 use rayon::ThreadPool;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The pools, the most recently used last.
@@ -19,10 +22,22 @@ pub(super) const MAX_THREADS: usize = 1024;
 /// How many pools a process keeps, besides those in use.
 const MAX_POOLS: usize = 4;
 
+/// How many forks led to this process: the package raises it in each child.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// A process: its id, and how many forks led to it.
+type Process = (u32, u64);
+
 struct CachedPool {
-    process: u32,
+    process: Process,
     num_threads: usize,
     pool: Arc<ThreadPool>,
+}
+
+/// Says that this process is the child of a fork, and has none of the threads that its memory knows.
+#[pyfunction]
+pub(super) fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
 /// This process's pool of `num_threads` threads; all cores by default.
@@ -34,7 +49,7 @@ pub(super) fn get(num_threads: Option<usize>) -> Result<Arc<ThreadPool>> {
             .expected(format!("1 to {MAX_THREADS}, or None for all cores")));
     }
     let mut pools = lock(&POOLS);
-    let process = std::process::id();
+    let process = (std::process::id(), FORKS.load(Ordering::Relaxed));
     let known = pools.iter().position(|k| (k.process, k.num_threads) == (process, num_threads));
     let kept = match known {
         Some(at) => pools.remove(at),
@@ -50,12 +65,12 @@ fn made(num_threads: usize) -> Result<ThreadPool> {
     let builder = rayon::ThreadPoolBuilder::new()
         .num_threads(num_threads)
         .thread_name(|i| format!("rustrank-{i}"));
-    builder.build().map_err(|e| Error::internal(format!("no thread pool: {e}")))
+    builder.build().map_err(|e| Error::threads(num_threads, &e))
 }
 
 /// Drops idle pools beyond the limit. Pools are given out under the lock, so one that only the table
 /// refers to stays idle meanwhile; its threads end by themselves.
-fn make_room(pools: &mut Vec<CachedPool>, process: u32) {
+fn make_room(pools: &mut Vec<CachedPool>, process: Process) {
     let own = pools.iter().filter(|kept| kept.process == process).count();
     for _ in MAX_POOLS..own {
         let idle =

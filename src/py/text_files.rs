@@ -13,6 +13,7 @@ use crate::data::line_source::{LineOptions, LineSource};
 use crate::data::load;
 use crate::data::trec::{self, TrecOptions};
 use crate::error::Result;
+use crate::model::write_whole;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::{Path, PathBuf};
@@ -81,6 +82,12 @@ pub(super) fn read_table(path: PathBuf, looking: LetorArgs) -> PyResult<FileTabl
 pub(super) fn read_scores(path: PathBuf, num_threads: Option<usize>) -> PyResult<NewArray<f64>> {
     detached(num_threads, |interrupt| labels::read_scores(&mut open(&path)?, interrupt))
         .map(NewArray)
+}
+
+/// Replaces a file atomically.
+#[pyfunction]
+pub(super) fn replace_file(path: PathBuf, content: Vec<u8>) -> PyResult<()> {
+    detached(Some(1), |_| write_whole(&path, &content))
 }
 
 /// A run joined with its qrels: a dictionary of the fields of `JudgedRun`.

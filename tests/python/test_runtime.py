@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -72,6 +72,87 @@ def test_a_forked_child_works_after_its_parent_has_worked() -> None:
         assert answer.read() == str(expected)
     assert os.waitpid(child, 0)[1] == 0
     assert rr.Dataset(X, Y, qid=QID).fingerprint == expected
+
+
+_THREADS = """
+import os, rustrank as rr
+from rustrank import _rustrank
+data = rr.datasets.make_web(num_queries=5)
+def threads():
+    rr.evaluate(data.X[:, 0], data.y, qid=data.qid, num_threads=3)
+    return len(os.listdir("/proc/self/task"))
+first = threads()
+assert threads() == first
+_rustrank.forked()
+print(threads() - first)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_a_fork_makes_new_threads_whatever_the_process_id_is() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _THREADS], capture_output=True, text=True, check=True, timeout=LIMIT
+    )
+    assert done.stdout == "3\n"
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+@pytest.mark.parametrize("asked", ["objective", "metric"])
+def test_functions_of_the_caller_may_call_us(asked: str, num_threads: int) -> None:
+    data = rr.datasets.make_polynomial(50, seed=0)
+    one: dict[str, Any] = {"num_threads": num_threads, "progress": False}
+    train = rr.Dataset(data.X, data.y, qid=data.qid)
+    inner = rr.train(train, num_trees=2, **one)
+    calls = []
+
+    def work() -> None:
+        calls.append(float(rr.evaluate(inner, train, num_threads=num_threads)["ndcg@10"]))
+        inner.predict(data.X, num_threads=num_threads)
+        rr.train(train, num_trees=1, **one)
+
+    def objective(scores: Any, labels: Any, _: Any) -> Any:
+        work()
+        return scores - labels, np.ones_like(scores)
+
+    def metric(*_: Any) -> float:
+        work()
+        return 0.5
+
+    options: dict[str, Any] = {"objective": objective} if asked == "objective" else {}
+    if asked == "metric":
+        options = {"metric": metric, "valid": train}
+    # A thread of its own, so that a test that hangs ends.
+    ended = threading.Event()
+
+    def run() -> None:
+        rr.train(train, num_trees=2, **one, **options)
+        ended.set()
+
+    threading.Thread(target=run, daemon=True).start()
+    assert ended.wait(LIMIT)
+    assert len(set(calls)) == 1
+
+
+_FEW_THREADS = """
+import resource, time, rustrank as rr
+data = rr.datasets.make_web(num_queries=5)
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, resource.RLIM_INFINITY))
+try:
+    rr.evaluate(data.X[:, 0], data.y, qid=data.qid, num_threads=1000)
+except rr.ResourceError as error:
+    print(error.code, isinstance(error, MemoryError), error)
+time.sleep(1)  # Those that were started end.
+print(rr.evaluate(data.X[:, 0], data.y, qid=data.qid, num_threads=1)["ndcg@10"] > 0)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no such limit elsewhere")
+def test_threads_that_cannot_be_started_are_no_bug() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _FEW_THREADS], capture_output=True, text=True, timeout=LIMIT
+    )
+    assert done.stdout.startswith("threads True 1000 threads could not be started"), done.stderr
+    assert done.stdout.splitlines()[-1] == "True"
 
 
 _ENDLESS = """

@@ -6,18 +6,16 @@ import hashlib
 import os
 from typing import TYPE_CHECKING
 
+from rustrank import _rustrank
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
     """Replace a file atomically; it is on the disk when this returns."""
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    whole = content if isinstance(content, bytes) else content.encode()
+    _rustrank.replace_file(path, whole)
 
 
 def checksum(path: Path, *, syncs: bool = False) -> str:

@@ -184,7 +184,9 @@ class Booster:
         if self._saved is None:
             try:
                 with dropped_warnings(LATER_ROUNDS):
-                    self._saved = Native.from_text(self.native._core.export("xgboost", None).decode())
+                    self._saved = Native.from_text(
+                        self.native._core.export("xgboost", None).decode()
+                    )
             except ParamError:
                 self._saved = self.native
         return self._saved
