@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,7 +105,6 @@ def test_what_is_wrong_is_said(letor: Path, tmp_path: Path) -> None:
     made = rr.shard(letor, tmp_path / "shards", shards=2)
     with pytest.raises(rr.ParamError, match="there are shards already"):
         rr.shard(letor, tmp_path / "shards", shards=2)
-    assert rr.shard(letor, tmp_path / "shards", shards=2, overwrite=True) == made
     file = made.paths()[0]
     whole = file.read_bytes()
     file.write_bytes(whole[:-1] + b"?")
@@ -121,6 +123,86 @@ def test_what_is_wrong_is_said(letor: Path, tmp_path: Path) -> None:
             rr.Shards.load(tmp_path / "manifest.json")
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_shards_are_replaced_once_the_new_ones_are_complete(letor: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    made = rr.shard(letor, folder, shards=3)
+    before = contents(folder)
+    bad = tmp_path / "bad.txt"
+    bad.write_text("1 qid:1 1:2\n1 1:2\n")
+    for source, error in ((tmp_path / "typo.txt", FileNotFoundError), (bad, rr.DataError)):
+        with pytest.raises(error):
+            rr.shard(source, folder, shards=2, overwrite=True)
+        assert contents(folder) == before
+    for compress in (True, False, False):
+        again = rr.shard(letor, folder, shards=2, compress=compress, overwrite=True)
+        assert rr.Shards.load(folder) == again
+        assert set(contents(folder)) == {"manifest.json", *(one.file for one in again.shards)}
+        assert again.dataset().fingerprint == rr.Dataset.from_letor(letor).fingerprint
+    assert made.num_docs == again.num_docs
+
+
+FULL = """
+import resource, signal, sys
+import rustrank as rr
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
+try:
+    rr.shard(sys.argv[1], sys.argv[2], shards=2, overwrite=True)
+except OSError as error:
+    print(error.errno)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limit here")
+def test_a_full_disk_leaves_the_old_shards_and_nothing_else(letor: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "shards"
+    rr.shard(letor, folder, shards=3)
+    before = contents(folder)
+    command = [sys.executable, "-c", FULL, str(letor), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == [str(errno.EFBIG)]
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("file", ["/etc/hostname", "../train.txt", "inner/shard.txt", "", ".", 5])
+def test_a_manifest_names_files_of_its_folder_only(file: Any, letor: Path, tmp_path: Path) -> None:
+    made = rr.shard(letor, tmp_path / "shards", shards=1)
+    manifest = json.loads((tmp_path / "shards" / "manifest.json").read_text())
+    manifest["shards"][0]["file"] = file
+    (tmp_path / "shards" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(rr.DataError, match="expected a name in the manifest's folder"):
+        rr.Shards.load(tmp_path / "shards")
+    assert made.num_docs == sum(SIZES)
+
+
+def test_a_manifest_of_a_hundred_thousand_brackets_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(rr.DataError, match="not a manifest"):
+        rr.Shards.load(tmp_path)
+
+
+def test_a_dataset_of_changed_shards_is_refused(letor: Path, tmp_path: Path) -> None:
+    made = rr.shard(letor, tmp_path / "shards", shards=2)
+    file = made.paths()[1]
+    file.write_bytes(file.read_bytes().replace(b" 1:", b" 2:", 1))
+    with pytest.raises(rr.DataError, match="its checksum differs"):
+        rr.Shards.load(tmp_path / "shards").dataset()
+    assert rr.Shards.load(tmp_path / "shards").dataset([0]).num_docs == made.shards[0].docs
+
+
+def test_a_line_without_an_end_is_refused_before_all_of_it_is_read(tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "bomb.gz", "wb", compresslevel=1) as file:
+        for _ in range(80):
+            file.write(b"1" * (1 << 20))
+    with pytest.raises(rr.DataError, match="line is longer than 67,108,864 bytes"):
+        rr.shard(tmp_path / "bomb.gz", tmp_path / "shards", shards=1)
+    assert not (tmp_path / "shards").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
@@ -133,7 +215,7 @@ def test_lines_without_a_clear_query_are_refused(tmp_path: Path, text: str, wron
     (tmp_path / "train.txt").write_text(text)
     with pytest.raises(rr.DataError, match=wrong):
         rr.shard(tmp_path / "train.txt", tmp_path / "shards", shards=2)
-    assert not list((tmp_path / "shards").iterdir())
+    assert not (tmp_path / "shards").exists()
 
 
 def test_the_command_prints_what_each_file_holds(

@@ -9,9 +9,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import heapq
+import itertools
 import json
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,8 @@ _MANIFEST = "manifest.json"
 _MOST = 100_000
 #: Rows of a Parquet file that are read at a time.
 _ROWS = 65_536
+#: The bytes of a line of text that are too many, as in `Dataset.from_letor`.
+_MOST_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -97,12 +101,16 @@ class Shards:
             version = read["version"] if read["format"] == _FORMAT else None
             known = [Shard(**one) for one in read["shards"]] if version == _VERSION else []
             found = cls(place.parent, read["kind"], dict(read["columns"]), tuple(known))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             message = f"{place}: not a manifest of shards: {error}"
             raise DataError(message, code="shards.manifest", path=str(place)) from None
         if version != _VERSION:
             message = f"{place}: got version {shown(version)}, expected {_VERSION}"
             raise DataError(message, code="shards.version", path=str(place))
+        for one in found.shards:
+            if not isinstance(one.file, str) or not one.file or Path(one.file).name != one.file:
+                message = f"{place}: got the file {shown(one.file)}, expected a name in the manifest's folder"
+                raise DataError(message, code="shards.manifest", path=str(place))
         for one, file in zip(found.shards, found.paths(), strict=True):
             if file.stat().st_size != one.bytes:
                 message = f"{file}: got {file.stat().st_size} bytes, expected {one.bytes}"
@@ -142,7 +150,7 @@ class Shards:
                 raise DataError(message, code="shards.checksum", path=str(file))
 
     def dataset(self, numbers: Sequence[int] | None = None, **options: Any) -> Dataset:
-        """Read some shards as one data set, by default all.
+        """Read some shards as one data set, by default all; their checksums are verified first.
 
         Parameters
         ----------
@@ -155,6 +163,7 @@ class Shards:
         full = [number for number in wanted if self.shards[number].docs]
         if not full:
             raise DataError(f"shards {list(wanted)} hold no docs", code="data.empty")
+        self.check(full)
         read = Dataset.from_letor if self.kind == "letor" else Dataset.from_parquet
         given: dict[str, Any] = {**self.columns, **options}
         return read(self.paths(full), **given)
@@ -199,7 +208,7 @@ def shard(
     compress : bool, default False
         Whether text is written as gzip.
     overwrite : bool, default False
-        Whether existing shards may be replaced.
+        Whether existing shards may be replaced: once the new ones are complete, and not if anything fails.
     progress : bool, optional
         Whether to show a progress bar; by default on a terminal, when it takes a second.
 
@@ -224,8 +233,6 @@ def shard(
     if (place / _MANIFEST).exists() and not flag("overwrite", overwrite):
         message = f"{place}: there are shards already: pass overwrite=True, or another directory"
         raise ParamError(message, code="shards.exist")
-    place.mkdir(parents=True, exist_ok=True)
-    (place / _MANIFEST).unlink(missing_ok=True)
     source = Path(path)
     if source.suffix == ".parquet":
         columns = {"label": text("label", label), "qid": text("qid", qid)}
@@ -238,7 +245,8 @@ def shard(
     sizes: list[list[int]] = [[] for _ in range(number)]
     for query, at in shard_of_query.items():
         sizes[at].append(docs[query])
-    names = [f"shard-{at:05}{writer.suffix}" for at in range(number)]
+    place.mkdir(parents=True, exist_ok=True)
+    names = _new_names(place, number, writer.suffix)
     with _files(place, names) as paths:
         writer.write(shard_of_query, paths)
         made = [
@@ -255,8 +263,29 @@ def shard(
         "queries": found.num_queries,
         "shards": [asdict(one) for one in made],
     }
+    replaced = _listed(place)
     replace_file(place / _MANIFEST, json.dumps(manifest, indent=1) + "\n")
+    for old in replaced:
+        old.unlink(missing_ok=True)
     return found
+
+
+def _new_names(place: Path, number: int, suffix: str) -> list[str]:
+    """Return names for shards that no file of the folder has: the shards that are there stay until all are made."""
+    for times in itertools.count():
+        run = f".{times}" if times else ""
+        names = [f"shard-{at:05}{run}{suffix}" for at in range(number)]
+        if not any((place / name).exists() for name in names):
+            return names
+    raise AssertionError
+
+
+def _listed(place: Path) -> list[Path]:
+    """Return the shards that the manifest of a folder lists, if it has one that can be read."""
+    try:
+        return Shards.load(place).paths()
+    except (OSError, DataError):
+        return []
 
 
 def _assignment(docs: Mapping[Any, int], shards: int) -> dict[Any, int]:
@@ -330,7 +359,10 @@ class _Text:
             is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"
             lines: Any = gzip.GzipFile(fileobj=raw) if is_gzip else raw
             qid = b""
-            for number, line in enumerate(lines, 1):
+            for number, line in enumerate(iter(partial(lines.readline, _MOST_BYTES), b""), 1):
+                if len(line) == _MOST_BYTES:
+                    message = f"a line is longer than {_MOST_BYTES:,} bytes ({self.path}, line {number}); is this text?"
+                    raise DataError(message, code="line.long", path=str(self.path), line=number)
                 if show is not None and number % 4096 == 0:
                     show(raw.tell())
                 told = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
