@@ -491,8 +491,31 @@ def test_a_directory_of_something_else_is_refused(docs: Ranking, tmp_path: Path)
     with pytest.raises(rr.DataError, match="is not what was saved"):
         rr.ensemble({"a": small()}, docs, **given)
     (tmp_path / "manifest.json").write_text("{}", "utf-8")
-    with pytest.raises(rr.DataError, match="no manifest of an ensemble"):
+    with pytest.raises(rr.DataError, match="no file of an ensemble"):
         rr.ensemble({"a": small()}, docs, **given)
+
+
+SHARED = """
+import sys
+import rustrank as rr
+docs = rr.datasets.make_web(60, 10, seed=0)
+names = sys.argv[2].split(",")
+members = {name: rr.LambdaMART(n_estimators=2, num_leaves=3, random_state=ord(name)) for name in names}
+rr.ensemble(members, docs, folds=3, combinations=["average"], directory=sys.argv[1], progress=False)
+"""
+
+
+def test_several_processes_may_share_a_folder(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", SHARED, str(tmp_path)]
+    runs = [subprocess.Popen([*command, names]) for names in ("a,b", "a,b", "b,c", "c,d")]
+    assert [run.wait(timeout=300) for run in runs] == [0] * len(runs)
+    told = {json.loads(file.read_text("utf-8"))["name"] for file in tmp_path.glob("*-*.json")}
+    # The last to end combines its own members; all of all runs are there.
+    assert {name.split()[0] for name in told} == set("abcd")
+    assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+    times = {file: file.stat().st_mtime_ns for file in tmp_path.glob("[abcd]-*.rrk")}
+    subprocess.run([*command, "a,b,c,d"], check=True, timeout=300)
+    assert times == {file: file.stat().st_mtime_ns for file in tmp_path.glob("[abcd]-*.rrk")}
 
 
 # What goes wrong is said.
