@@ -171,19 +171,19 @@ class MemberTraining:
 
 
 def schedule(weights: Mapping[str, float]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield settings: each once, then with further seeds, those with the largest weight per copy first.
+    """Yield settings: each once, then with further seeds, those of the largest weight per copy first.
 
-    ``weights`` is what each weighs in the mixture so far; it may change while members are added.
+    ``weights`` is what each kind weighs in the mixture so far; it may change while members are added.
     """
     copies = dict.fromkeys(SETTINGS, 1)
     yield from SETTINGS.items()
     while True:
         # Equal weights are taken in the order of the settings.
-        name = max(SETTINGS, key=lambda one: _total(weights, one) / copies[one])
+        name = max(SETTINGS, key=lambda one: weights.get(one, 0.0) / copies[one])
         yield f"{name} {copies[name] + 1}", {**SETTINGS[name], "seed": copies[name]}
         copies[name] += 1
 
 
-def _total(weights: Mapping[str, float], name: str) -> float:
-    """Return what a member weighs with its copies of other seeds."""
-    return sum(weight for one, weight in weights.items() if one.split(" ")[0] == name)
+def kind_of(name: str) -> str:
+    """Return the settings that a member is a copy of."""
+    return name.split(" ")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from rustrank.ensembles._auto_members import (
     Folds,
     Member,
     MemberTraining,
+    kind_of,
     schedule,
 )
 from rustrank.ensembles._saved_models import SavedModels
@@ -389,7 +391,7 @@ def _train(training: MemberTraining, mixing: _Mixing, most: int, step: Any) -> s
 
 
 def mean_weights(by_fold: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean weight of each member."""
+    """Return the mean weight of each kind of member."""
     return {name: float(np.mean([one[name] for one in by_fold])) for name in by_fold[0]}
 
 
@@ -406,9 +408,19 @@ class _Mixing:
         """Return the scores of unseen queries of each member, divided by their spread."""
         return {name: one.unseen / spread_of(one.unseen) for name, one in self.members.items()}
 
+    def kinds(self) -> dict[str, Scores]:
+        """Return the mean of the scaled scores of each kind of member, whose copies differ in the seed alone.
+
+        Weights are fitted to kinds: with one for each copy, the fit follows noise (docs/reference/tried.md).
+        """
+        of_kind: dict[str, list[Scores]] = {}
+        for name, one in self.scaled().items():
+            of_kind.setdefault(kind_of(name), []).append(one)
+        return {kind: np.mean(copies, axis=0) for kind, copies in of_kind.items()}
+
     def weights_by_fold(self) -> list[dict[str, float]]:
-        """Return for each fold the weights that the exact combiner fits to the others."""
-        scaled, found = self.scaled(), []
+        """Return for each fold the weights of kinds that the exact combiner fits to the others."""
+        scaled, found = self.kinds(), []
         for fold in range(len(self.folds.rows)):
             others = [rows for other, rows in enumerate(self.folds.rows) if other != fold]
             rows = np.sort(np.concatenate(others))
@@ -438,7 +450,7 @@ class _Mixing:
 
     def cross_fitted(self, weights: Sequence[Mapping[str, float]]) -> Scores:
         """Return scores of all rows, those of each fold with the weights of the others."""
-        scaled, mixed = self.scaled(), np.zeros(len(self.codes))
+        scaled, mixed = self.kinds(), np.zeros(len(self.codes))
         for rows, own in zip(self.folds.rows, weights, strict=True):
             for name, weight in own.items():
                 mixed[rows] += weight * scaled[name][rows]
@@ -447,7 +459,9 @@ class _Mixing:
     def result(self, began: float, ended: str, level: float) -> Auto:
         """Return the mixture of all members, and figures."""
         by_fold = self.weights_by_fold()
-        weights = mean_weights(by_fold)
+        of_kind = mean_weights(by_fold)
+        copies = Counter(map(kind_of, self.members))
+        weights = {name: of_kind[kind_of(name)] / copies[kind_of(name)] for name in self.members}
         boosters: list[Booster] = []
         shares: list[float] = []
         for name, one in self.members.items():
