@@ -131,6 +131,13 @@ impl Error {
         Self::of(ErrorKind::Resource, "memory", what)
     }
 
+    /// The process is at the limit of its memory.
+    #[cfg(feature = "train")]
+    pub(crate) fn out_of_memory() -> Self {
+        Self::of(ErrorKind::Resource, "memory", "this process is at the limit of its memory")
+            .hint("use less data at a time or fewer threads, or raise the limit")
+    }
+
     /// The system does not let this process have so many threads.
     pub fn threads(wanted: usize, why: &dyn fmt::Display) -> Self {
         let what = format!("{wanted} threads could not be started ({why})");
@@ -331,7 +338,7 @@ impl Place {
 ///
 /// A failed allocation would abort the process; this checks first. It does not know what other
 /// threads will allocate meanwhile.
-#[cfg(feature = "train")]
+#[cfg(any(feature = "interop", feature = "train"))]
 pub(crate) fn room_for(what: &str, bytes: u64) -> Result<()> {
     let fits = usize::try_from(bytes).is_ok_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok());
     if fits { Ok(()) } else { Err(Error::resource(what, bytes)) }

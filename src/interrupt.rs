@@ -1,9 +1,10 @@
 //! A flag with which a caller ends long work.
 //!
 //! Long loops call [`Interrupt::check`] every few milliseconds. The Python extension raises the
-//! flag on Ctrl-C. Checking costs one relaxed load.
+//! flag on Ctrl-C. Checking costs two relaxed loads.
 
 use crate::error::{Error, Result};
+use crate::memory_reserve;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,8 +23,10 @@ impl Interrupt {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Returns an error if the flag is raised.
+    /// Returns an error if the flag is raised, or the process is at the limit of its memory
+    /// ([`MemoryReserve`](crate::MemoryReserve)).
     pub fn check(&self) -> Result<()> {
+        memory_reserve::check()?;
         if self.0.load(Ordering::Relaxed) { Err(Error::interrupted()) } else { Ok(()) }
     }
 }

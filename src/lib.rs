@@ -66,6 +66,8 @@ mod huge_pages;
 #[cfg(feature = "train")]
 mod interrupt;
 #[cfg(feature = "train")]
+mod memory_reserve;
+#[cfg(feature = "train")]
 pub mod metric;
 pub mod model;
 #[cfg(feature = "train")]
@@ -98,6 +100,8 @@ pub use error::{Error, ErrorKind, Fault, Place, Result};
 pub use gradient::Gradient;
 #[cfg(feature = "train")]
 pub use interrupt::Interrupt;
+#[cfg(feature = "train")]
+pub use memory_reserve::MemoryReserve;
 #[cfg(feature = "train")]
 pub use metric::{Convention, Empty, Gain, Mean, Measure, Metric, SwapDelta, Ties};
 #[cfg(feature = "train")]

@@ -10,7 +10,6 @@ use numpy::{
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use std::convert::Infallible;
 
 /// A copy of an array: Python may change the original while the core uses it.
 pub(super) struct ArrayArg<T>(pub(super) Vec<T>);
@@ -23,16 +22,26 @@ impl<'py, T: Element + Copy> FromPyObject<'_, 'py> for ArrayArg<T> {
     }
 }
 
+/// Arrays of so many numbers are made by `numpy.empty`, whose `MemoryError` is returned; `rust-numpy` panics where
+/// there is no memory, but takes less time for few numbers.
+const FEW: usize = 1 << 13;
+
 /// Numbers that become an array.
 pub(super) struct NewArray<T>(pub(super) Vec<T>);
 
 impl<'py, T: Element + Copy> IntoPyObject<'py> for NewArray<T> {
     type Target = PyArray1<T>;
     type Output = Bound<'py, Self::Target>;
-    type Error = Infallible;
+    type Error = PyErr;
 
-    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
-        Ok(self.0.to_pyarray(py))
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        if self.0.len() < FEW {
+            return Ok(self.0.to_pyarray(py));
+        }
+        let empty = py.import("numpy")?.getattr("empty")?;
+        let array = empty.call1((self.0.len(), T::get_dtype(py)))?.cast_into::<PyArray1<T>>()?;
+        array.try_readwrite()?.as_slice_mut()?.copy_from_slice(&self.0);
+        Ok(array)
     }
 }
 
@@ -45,7 +54,7 @@ impl<'py, T: Element + Copy> IntoPyObject<'py> for NewMatrix<T> {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        PyArray1::from_vec(py, self.0).reshape(self.1)
+        NewArray(self.0).into_pyobject(py)?.reshape(self.1)
     }
 }
 

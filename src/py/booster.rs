@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::model::{Child, Explainer, Leaf, Model, Part, Scorer, Split, write_whole};
 use crate::settings::RefitTrainOptions;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyString};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -81,8 +81,10 @@ impl PyBooster {
         detached(Some(1), |_| self.inner.save(&path))
     }
 
-    fn to_text(&self) -> PyResult<String> {
-        detached(Some(1), |_| Ok(self.inner.to_text()))
+    fn to_text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        let text = detached(Some(1), |_| Ok(self.inner.to_text()))?;
+        // A `String` as the result panics where there is no memory.
+        PyString::from_bytes(py, text.as_bytes())
     }
 
     /// The model as a file of another library, written to `path` too if there is one.
@@ -97,7 +99,11 @@ impl PyBooster {
             path.map_or(Ok(()), |path| write_whole(path, &bytes))?;
             Ok(bytes)
         })?;
-        Ok(PyBytes::new(py, &bytes))
+        // `PyBytes::new` panics where there is no memory.
+        PyBytes::new_with(py, bytes.len(), |made| {
+            made.copy_from_slice(&bytes);
+            Ok(())
+        })
     }
 
     #[getter]

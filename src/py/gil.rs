@@ -1,8 +1,8 @@
 //! Runs the core's work with or without the GIL, and turns signals and panics into exceptions.
 
 use super::pool;
-use crate::Interrupt;
 use crate::error::{Error, Result};
+use crate::{Interrupt, MemoryReserve};
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use std::any::Any;
@@ -46,6 +46,7 @@ pub(super) fn detached_watching<T: Send>(
 /// The work must not use rayon: outside of our pools it would use rayon's global pool, which does not
 /// survive a fork. A panic becomes an `InternalError`.
 pub(super) fn attached<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    MemoryReserve::fill()?;
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(from_panic(&*panic)))
 }
 

@@ -26,7 +26,12 @@ mod stack;
 mod text_files;
 mod trainer;
 
+use crate::MemoryReserve;
 use pyo3::prelude::*;
+
+/// Ends work with an error, not the process, where memory cannot be had.
+#[global_allocator]
+static ALLOCATOR: MemoryReserve = MemoryReserve::of_system();
 
 /// The extension module of the package rustrank.
 #[pymodule(gil_used = false)]

@@ -14,12 +14,16 @@ mod ubjson;
 pub mod xgboost;
 
 use super::composite::Model;
-use crate::error::{Error, Result, foreign};
+use crate::error::{Error, Result, foreign, room_for};
 use std::path::Path;
 
 /// LightGBM and XGBoost leave the factor 1/2 out of the loss: their gain of a split is this times what
 /// the split takes off the loss.
 const GAIN_OF_REDUCTION: f64 = 2.0;
+
+/// The most memory that writing a format takes for each split and tree: what is written, and on the way there.
+const BYTES_OF_SPLIT: [(&str, u64); 4] =
+    [("lightgbm", 400), ("xgboost", 1600), ("ranklib", 900), ("onnx", 300)];
 
 impl Model {
     /// A model from the bytes of a file, whatever library wrote it: ours, LightGBM's text,
@@ -53,6 +57,10 @@ impl Model {
                 "train without ranks: on rr.Dataset(..., query_ranks=False), or with \
                  exportable=\"{library}\" where rr.train chooses the settings"
             )));
+        }
+        if let Some((_, bytes)) = BYTES_OF_SPLIT.iter().find(|(name, _)| *name == library) {
+            let splits: usize = self.trees().map(|tree| tree.splits().len() + 1).sum();
+            room_for("the model in that format", bytes * splits as u64)?;
         }
         match library {
             "lightgbm" => lightgbm::write(self).map(String::into_bytes),
