@@ -1,14 +1,19 @@
 """Model files as Python sees them: whole or refused, old or new. The core's tests go deeper."""
 
+from __future__ import annotations
+
 import errno
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import rustrank as rr
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +120,13 @@ def test_numbered_columns_of_lightgbm_are_no_names() -> None:
     other = exported.replace("Column_1 ", "bm25 ")
     with pytest.raises(rr.DataError, match="X lacks 50 features of the model"):
         rr.Booster.from_text(other).predict(named)
+
+
+def test_thresholds_of_lightgbm_that_are_no_numbers_are_refused(booster: rr.Booster) -> None:
+    text = booster.export("lightgbm").decode()
+    head, mark, rest = text.partition("\nthreshold=")
+    odd = f"{head}{mark}nan {rest.partition(' ')[2]}"
+    with pytest.raises(
+        rr.ModelFormatError, match="`threshold` of tree 0 is not as LightGBM writes"
+    ):
+        rr.Booster.from_text(odd)

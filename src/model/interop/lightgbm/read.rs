@@ -185,6 +185,10 @@ impl LightgbmReader {
             words: section.words("cat_threshold").filter_map(|w| w.parse().ok()).collect(),
         };
         let split = |i: usize| {
+            if thresholds[i].is_nan() {
+                // LightGBM would send every value right, and never writes it.
+                return Err(section.fault("threshold", "nan").expected("a number"));
+            }
             let split = Split {
                 feature: features[i],
                 threshold: thresholds[i],
