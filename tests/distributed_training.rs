@@ -11,7 +11,7 @@ use rustrank::distributed::{
     Communicator, DistributedTraining, NamedQueries, WorkerGroup, WorkerMode, check_queries,
 };
 use rustrank::model::Model;
-use rustrank::objective::ObjectiveKind;
+use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::random::draw;
 use rustrank::tree::{Criterion, GrowOptions};
 use rustrank::{Error, ErrorKind, Interrupt, Result};
@@ -251,6 +251,28 @@ fn ranks_that_are_to_train_other_models_are_told() {
     assert_eq!(said, "rank 2 has another num_trees than rank 0: got 7, expected 6");
     let said = differ(|params| params.learning_rate = -1.0);
     assert!(said.contains("learning_rate is out of range"), "{said}");
+}
+
+#[test]
+fn labels_of_one_rank_that_cannot_be_learned_end_all() {
+    let rows = rows();
+    let told = with_workers(2, |comm| {
+        let team = WorkerGroup::new(Box::new(comm));
+        let rank = team.rank();
+        let mut part = rows[0].part(|query| query % 2 == rank);
+        let label = |label: &mut f32| *label = f32::from(u8::from(*label > 0.0));
+        part.labels.iter_mut().for_each(label);
+        if rank == 1 {
+            part.labels[0] = 2.0;
+        }
+        let train = Arc::new(part.together(&team).unwrap());
+        let options = ObjectiveOptions::new(ObjectiveKind::Logistic, "ndcg".parse().unwrap());
+        let loss = TrainingLoss::new(&options);
+        let plan = plan(params(grow()), loss.unwrap(), [train.clone(), train.clone()]);
+        let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
+        team.trainer(train, plan, None, &never()).map(|_| ()).unwrap_err().to_string()
+    });
+    assert!(told.iter().all(|text| text.contains("label[0] = 2.0 (query 0)")), "{told:?}");
 }
 
 #[test]

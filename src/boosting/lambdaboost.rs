@@ -184,7 +184,7 @@ impl LambdaBoostLearner {
         let is_new = plan.base.is_none();
         let mut base = plan.base.take().unwrap_or_else(|| Model::new(data.num_features()));
         if is_new {
-            base.set_intercept(plan.loss.of_scores()?.start(&target(&data)))?;
+            base.set_intercept(plan.loss.start_score(&data)?)?;
         }
         let train = ScoredDocs::new(data, &base, interrupt)?;
         let evaluation_sets = plan.evaluation_sets.drain(..);

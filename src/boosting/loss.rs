@@ -175,12 +175,26 @@ impl TrainingLoss {
     }
 
     /// The constant score that training starts from where no base is given.
-    pub(super) fn start_score(&self, dataset: &Dataset) -> Result<f64> {
+    pub(super) fn start_score(&self, documents: &Documents) -> Result<f64> {
         match (self.start, &self.kind) {
             (Some(start), _) => Ok(start),
             (None, LossKind::Weighted(..)) => Ok(0.0),
-            (None, _) => Ok(self.of_scores()?.start(&target(dataset))),
+            (None, _) => {
+                let objective = self.of_scores()?;
+                self.check_labels(objective, documents)?;
+                Ok(objective.start(&target(documents)))
+            }
         }
+    }
+
+    /// Refuses labels that the objective cannot learn.
+    pub(super) fn check_labels(
+        &self,
+        objective: &dyn Objective,
+        documents: &Documents,
+    ) -> Result<()> {
+        let checked = objective.check_labels(&target(documents));
+        self.with_caller_rows(documents.rows(), documents.query_of(), checked)
     }
 
     /// The gradient of each document. `weights` are those of the metrics, where there are several.
@@ -221,13 +235,18 @@ impl TrainingLoss {
     }
 
     /// Tells the objective what it needs to know about the labels of all workers: the largest one,
-    /// and words about the labels of each worker, which `sum` replaces by their sums.
+    /// and words about the labels of each worker, which `sum` replaces by their sums, unless a worker has
+    /// labels that cannot be learned.
     pub(crate) fn settle(
         &mut self,
         dataset: &Dataset,
         max_label: f32,
-        sum: impl FnOnce(&mut [u64]) -> Result<()>,
+        sum: impl FnOnce(Result<()>, &mut [u64]) -> Result<()>,
     ) -> Result<()> {
+        let checked = match &self.kind {
+            LossKind::Scores(objective) => self.check_labels(&**objective, dataset),
+            _ => Ok(()),
+        };
         let objective = match &mut self.kind {
             LossKind::Scores(objective) => objective,
             LossKind::Classes(_) => return Ok(()),
@@ -240,7 +259,7 @@ impl TrainingLoss {
             *objective = settled;
         }
         let mut words = objective.words(&target(dataset));
-        sum(&mut words)?;
+        sum(checked, &mut words)?;
         self.start = Some(objective.start_of(&words));
         if let Some(settled) = objective.of_part(max_label, &words) {
             *objective = settled;

@@ -27,7 +27,7 @@ pub(super) fn of_parts(
     let max_labels: Vec<f32> = labels.iter().map(|&label| label as f32).collect();
     evaluation.settle_scales(&max_labels, weights)?;
     let labels = Collective::at_start("the labels of all docs");
-    let sum = |words: &mut [u64]| group.sum(labels, Ok(()), words);
+    let sum = |own, words: &mut [u64]| group.sum(labels, own, words);
     plan.loss.settle(evaluation.train(), max_labels[0], sum)?;
     Ok((facts, sizes))
 }

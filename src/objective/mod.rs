@@ -120,6 +120,12 @@ pub trait Objective: Send + Sync + Debug {
     /// Runs on the current rayon pool. A score or gradient that is not finite is an error.
     fn compute(&self, call: GradientCall<'_>, gradients: &mut [Gradient]) -> Result<()>;
 
+    /// An error for labels that the loss cannot learn. [`compute`](Self::compute) refuses them, too;
+    /// training asks before it works out the score to [start](Self::start) from.
+    fn check_labels(&self, _target: &Target<'_>) -> Result<()> {
+        Ok(())
+    }
+
     /// [`compute`](Self::compute) with the parts of a call.
     fn gradients(
         &self,

@@ -150,3 +150,13 @@ def test_what_cannot_be_learned_is_told(raw: rr.datasets.Ranking, train: rr.Data
         _trained(single)
     with pytest.raises(rr.ParamError, match="min_leaf_docs is too large for the data"):
         _trained(train, min_leaf_docs=10**6)
+
+
+@pytest.mark.parametrize("objective", ["logistic", "balanced_logistic"])
+def test_labels_that_are_no_probabilities_are_told(train: rr.Dataset, objective: str) -> None:
+    said = (
+        r"label\[\d+\] = [2-4].0 \(query \d+\): expected a number from 0 to 1; relevant_from makes"
+    )
+    with pytest.raises(rr.DataError, match=said):
+        _trained(train, objective=objective)
+    assert _trained(train, objective=objective, relevant_from=2).num_trees

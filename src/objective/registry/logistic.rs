@@ -63,6 +63,10 @@ impl<const BALANCED: bool> Objective for CrossEntropy<BALANCED> {
         })
     }
 
+    fn check_labels(&self, target: &Target<'_>) -> Result<()> {
+        self.relevance.check(target)
+    }
+
     /// That of the weighted share of relevant docs; 0 if they are balanced.
     fn start_of(&self, words: &[u64]) -> f64 {
         if BALANCED { 0.0 } else { log_odds(sums_of(words)) }
