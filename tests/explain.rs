@@ -4,11 +4,30 @@
 
 mod models;
 
-use models::{Kind, Random, native, nets, rich, tree};
+use models::{Kind, Random, native_of, nets, rich, rich_of, tree};
 use rustrank::model::{
     CellType, Child, Component, Explainer, Forest, Linear, Model, Normalisation, Part, Tree,
 };
 use rustrank::simd::Level;
+
+/// The same tree with what comes to a split: what goes to its two sides.
+fn added_up(tree: &Tree) -> Tree {
+    let (mut splits, leaves) = (tree.splits().to_vec(), tree.leaves().to_vec());
+    for at in (0..splits.len()).rev() {
+        let of = |child: Child| match child {
+            Child::Split(below) => (splits[below as usize].docs, splits[below as usize].cover),
+            Child::Leaf(leaf) => (leaves[leaf as usize].docs, leaves[leaf as usize].cover),
+        };
+        let (left, right) = (of(splits[at].left), of(splits[at].right));
+        (splits[at].docs, splits[at].cover) = (left.0 + right.0, left.1 + right.1);
+    }
+    Tree::new(splits, leaves)
+}
+
+/// A forest of ours, whose docs add up.
+fn native(seed: u64, num_features: usize, leaves: &[usize]) -> Model {
+    native_of(seed, num_features, leaves, added_up)
+}
 
 /// What a game is worth to the features in `mask`.
 type Game<'a> = dyn Fn(u32) -> f64 + 'a;
@@ -97,7 +116,7 @@ fn values_are_shapleys_of_the_game_that_follows_known_features() {
 
 #[test]
 fn categories_and_zeros_are_explained_as_their_feature() {
-    let model = rich(3);
+    let model = rich_of(3, added_up);
     let forest = model.forests().nth(1).unwrap();
     assert!(!forest.sets().is_empty());
     let mut alone = Model::new(5);
@@ -194,7 +213,7 @@ fn deep_trees_keep_the_sum() {
     let kind = Kind { features: 300, thresholds: 40, cells: CellType::F32 };
     let mut model = Model::new(300);
     for _ in 0..3 {
-        model.push(tree(&mut random, 1024, kind)).unwrap();
+        model.push(added_up(&tree(&mut random, 1024, kind))).unwrap();
     }
     let rows = rows(4, 9, 300);
     let mut scores = vec![0.0; 9];
@@ -215,6 +234,22 @@ fn what_cannot_be_explained_is_said() {
     }
     for leaf in &mut leaves {
         (leaf.docs, leaf.cover) = (0, 0.0);
+    }
+    assert!(rich(1).explainer().unwrap_err().to_string().contains("do not add up"));
+    let mut odd = tree.leaves().to_vec();
+    odd[0].docs += 1;
+    let mut inconsistent = Model::new(3);
+    inconsistent.push(Tree::new(tree.splits().to_vec(), odd.clone())).unwrap();
+    let error = inconsistent.explainer().unwrap_err().to_string();
+    assert!(error.starts_with("tree 0 is inconsistent: its nodes' docs do not add up"), "{error}");
+    // Sums of other libraries are rounded, but not by half.
+    for (docs, is_explained) in [(odd[0].docs, true), (u64::MAX, false)] {
+        odd[0].docs = docs;
+        let trees = vec![Tree::new(tree.splits().to_vec(), odd.clone())];
+        let forest = Forest::foreign(3, CellType::F64, vec![], vec![], trees).unwrap();
+        let mut theirs = Model::new(3);
+        theirs.add(Component::new(Part::Forest(forest))).unwrap();
+        assert_eq!(theirs.explainer().is_ok(), is_explained);
     }
     let mut silent = Model::new(3);
     silent.push(Tree::new(splits, leaves)).unwrap();

@@ -114,19 +114,34 @@ pub(crate) fn tree(random: &mut Random, leaves: usize, kind: Kind) -> Tree {
 
 /// A forest of ours: a tree for each number of leaves.
 pub(crate) fn native(seed: u64, num_features: usize, leaves: &[usize]) -> Model {
+    native_of(seed, num_features, leaves, Tree::clone)
+}
+
+/// The same of changed trees.
+pub(crate) fn native_of(
+    seed: u64,
+    num_features: usize,
+    leaves: &[usize],
+    change: fn(&Tree) -> Tree,
+) -> Model {
     let mut random = Random::new(seed);
     let kind = Kind { features: num_features, thresholds: 40, cells: CellType::F32 };
     let mut model = Model::new(num_features);
     for &leaves in leaves {
-        model.push(tree(&mut random, leaves, kind)).unwrap();
+        model.push(change(&tree(&mut random, leaves, kind))).unwrap();
     }
     model
 }
 
 /// A model with something of everything.
 pub(crate) fn rich(seed: u64) -> Model {
+    rich_of(seed, Tree::clone)
+}
+
+/// The same of changed trees.
+pub(crate) fn rich_of(seed: u64, change: fn(&Tree) -> Tree) -> Model {
     let mut random = Random::new(seed);
-    let mut model = native(seed, 5, &[4, 1, 7]);
+    let mut model = native_of(seed, 5, &[4, 1, 7], change);
     let names = ["plain", "two words", "back\\slash", "line\nfeed", "snö"];
     model.set_feature_names(Some(names.map(String::from).to_vec())).unwrap();
     model.set_attribute("objective", "lambdamart");
@@ -141,14 +156,14 @@ pub(crate) fn rich(seed: u64) -> Model {
     let mut foreign = Forest::foreign(5, CellType::F64, vec![0, 3], sets, vec![]).unwrap();
     let kind = Kind { features: 8, thresholds: 30, cells: CellType::F64 };
     for leaves in [9, 2, 300] {
-        foreign.push(tree(&mut random, leaves, kind)).unwrap();
+        foreign.push(change(&tree(&mut random, leaves, kind))).unwrap();
     }
     model.add(Component { weight: 1.0 / 3.0, ..Component::new(Part::Forest(foreign)) }).unwrap();
     let linear = Linear::new(vec![(3, 0.1), (0, -7e-310), (2, 1e300)]);
     let normalisation = Normalisation::Fixed { mean: 0.7, scale: 1.25 };
     let part = Part::Linear(linear);
     model.add(Component { weight: -2.5, normalisation, part }).unwrap();
-    let inner = Part::Model(Box::new(native(seed + 1, 5, &[3, 3])));
+    let inner = Part::Model(Box::new(native_of(seed + 1, 5, &[3, 3], change)));
     model.add(Component::new(inner)).unwrap();
     model
 }

@@ -80,6 +80,17 @@ def test_models_that_do_not_say_their_docs_are_refused(booster: rr.Booster) -> N
         rr.Booster.from_text(text).explain(table(1))
 
 
+def test_models_whose_docs_do_not_add_up_are_refused(booster: rr.Booster) -> None:
+    text = booster.export("lightgbm").decode()
+    head, mark, rest = text.partition("\nleaf_count=")
+    counts = rest.partition("\n")[0].split()
+    odd = text.replace(" ".join(counts), " ".join([f"1{'0' * 15}", *counts[1:]]), 1)
+    assert mark
+    assert odd.startswith(head)
+    with pytest.raises(rr.ModelFormatError, match="tree 0 is inconsistent: its nodes' docs do not"):
+        rr.Booster.from_text(odd).explain(table(1))
+
+
 @pytest.mark.parametrize("categories", [[], [3]])
 def test_lightgbm_says_the_same(categories: list[int]) -> None:
     lgb = pytest.importorskip("lightgbm")

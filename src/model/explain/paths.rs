@@ -71,10 +71,7 @@ impl Paths {
         columns.dedup();
         let mut paths = Self { columns, ..Self::default() };
         for (number, tree) in forest.trees().iter().enumerate() {
-            let shares = Shares::of(tree).ok_or_else(|| {
-                let what = format!("tree {number} does not say how many docs came to its nodes");
-                Error::model("explain.cover", what)
-            })?;
+            let shares = Shares::of(tree, forest.is_native(), number)?;
             paths.push(forest, tree, &shares, weight);
         }
         Ok(paths)
@@ -210,37 +207,51 @@ fn binomial(n: u32, k: u32) -> f64 {
     (0..k).fold(1.0, |product, i| product * f64::from(n - i) / f64::from(i + 1))
 }
 
+/// How far apart, relative to the larger, what came to a split and what left it may be in trees of other
+/// libraries.
+const MOST_OFF: f64 = 0.5;
+
 /// The part of the training docs that went left at each split.
 struct Shares(Vec<f64>);
 
 impl Shares {
-    /// By the numbers of docs or, where there are none, by the sums of hessians. `None` if there
-    /// is neither.
-    fn of(tree: &Tree) -> Option<Self> {
+    /// By the numbers of docs or, where there are none, by the sums of hessians. An error if there is
+    /// neither, or if the two sides of a split have not what came to it: exactly the docs, in trees of our
+    /// own training, which are `native`; in those of other libraries, whose sums are rounded, about as much.
+    fn of(tree: &Tree, native: bool, number: usize) -> Result<Self> {
         let by_docs = tree.leaves().iter().any(|leaf| leaf.docs > 0);
         let by_cover = tree.leaves().iter().any(|leaf| leaf.cover > 0.0)
             && tree.leaves().iter().all(|leaf| leaf.cover >= 0.0)
             && tree.splits().iter().all(|split| split.cover >= 0.0);
         if !by_docs && !by_cover && !tree.splits().is_empty() {
-            return None;
+            let what = format!("tree {number} does not say how many docs came to its nodes");
+            return Err(Error::model("explain.cover", what));
         }
-        let size = |child| {
-            let (docs, cover) = match child {
-                Child::Split(at) => {
-                    (tree.splits()[at as usize].docs, tree.splits()[at as usize].cover)
-                }
-                Child::Leaf(at) => {
-                    (tree.leaves()[at as usize].docs, tree.leaves()[at as usize].cover)
-                }
-            };
-            if by_docs { docs as f64 } else { cover }
+        let pick = |docs: u64, cover: f64| if by_docs { docs as f64 } else { cover };
+        let size = |child| match child {
+            Child::Split(at) => {
+                pick(tree.splits()[at as usize].docs, tree.splits()[at as usize].cover)
+            }
+            Child::Leaf(at) => {
+                pick(tree.leaves()[at as usize].docs, tree.leaves()[at as usize].cover)
+            }
         };
-        let of = |split: &Split| {
-            let (left, all) = (size(split.left), size(split.left) + size(split.right));
-            // Where no doc came, neither side says more.
-            if all > 0.0 { left / all } else { 0.5 }
+        let share = |(at, split): (usize, &Split)| {
+            let (left, own) = (size(split.left), pick(split.docs, split.cover));
+            let all = left + size(split.right);
+            let off = if native && by_docs { 0.0 } else { MOST_OFF * own.max(all) };
+            if (own - all).abs() <= off {
+                // Where no doc came, neither side says more.
+                return Ok(if all > 0.0 { left / all } else { 0.5 });
+            }
+            let noun = if by_docs { "docs" } else { "sum of hessians" };
+            let what = format!("tree {number} is inconsistent: its nodes' {noun} do not add up");
+            Err(Error::model("explain.cover", what)
+                .got(format!("{all} on both sides of split {at} together"))
+                .expected(format!("{own}, as many as came to it"))
+                .hint("the model cannot be explained, but it scores"))
         };
-        Some(Self(tree.splits().iter().map(of).collect()))
+        tree.splits().iter().enumerate().map(share).collect::<Result<_>>().map(Self)
     }
 
     fn of_side(&self, condition: Condition) -> f64 {
