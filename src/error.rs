@@ -355,6 +355,15 @@ pub(crate) fn check_length(name: &str, got: usize, expected: usize, what: &str) 
         .expected(format!("{expected}, the number of {what}")))
 }
 
+/// Refuses scores of a model beyond the largest number there is.
+#[cfg(feature = "train")]
+pub(crate) fn check_finite(scores: &[f64]) -> Result<()> {
+    let Some(score) = scores.iter().find(|score| !score.is_finite()) else { return Ok(()) };
+    Err(Error::model("score.infinite", "the model's scores are not finite")
+        .got(score)
+        .expected("leaf values and weights with a finite sum"))
+}
+
 /// Refuses another number of features than the expected one, with the message `what`.
 #[cfg(feature = "train")]
 pub(crate) fn check_features(what: &str, got: usize, expected: usize) -> Result<()> {

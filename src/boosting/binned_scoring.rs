@@ -6,10 +6,11 @@
 use super::initial_model::{
     ScoreOrigin, bins_mismatch, check_features, compute_scores, is_native_forest, is_plain,
 };
+use super::score_cache::ScoreCache;
 use crate::Interrupt;
 use crate::binning::{BinnedMatrix, Binning};
 use crate::data::Dataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_finite};
 use crate::model::binned::{no_bins, some_rank};
 use crate::model::{Component, Forest, Model, Part, Set, Tree};
 use crate::tree::BinnedTree;
@@ -88,7 +89,13 @@ pub fn score_dataset(model: &Model, dataset: &Dataset, interrupt: &Interrupt) ->
         let what = "a sum of models cannot score docs that have base scores";
         return Err(Error::data("base", what).hint("score the raw features"));
     }
-    Ok(compute_scores(model, ScoreOrigin::Model, dataset, interrupt)?.into_scores())
+    finite_scores(compute_scores(model, ScoreOrigin::Model, dataset, interrupt)?)
+}
+
+fn finite_scores(computed: ScoreCache) -> Result<Vec<f64>> {
+    let scores = computed.into_scores();
+    check_finite(&scores)?;
+    Ok(scores)
 }
 
 /// The score of each document of a data set whose base scores are those of `base`, by a model that
@@ -105,7 +112,7 @@ pub fn score_above(
         return Err(Error::data("base", what).hint("score the raw features"));
     }
     let origin = ScoreOrigin::Trees(base.num_trees());
-    Ok(compute_scores(model, origin, dataset, interrupt)?.into_scores())
+    finite_scores(compute_scores(model, origin, dataset, interrupt)?)
 }
 
 /// Whether a model is another model plus trees.

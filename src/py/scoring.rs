@@ -9,7 +9,7 @@ use crate::Grouping;
 use crate::Interrupt;
 use crate::binning;
 use crate::data::{FeatureValue, Infinite, MissingPolicy, TableColumn, refuse_infinite};
-use crate::error::{Result, check_features};
+use crate::error::{Result, check_features, check_finite};
 use crate::model::{ClassScorer, Explainer, Scorer, Value};
 use numpy::Element;
 use numpy::ndarray::ArrayView2;
@@ -57,6 +57,16 @@ impl RowTask<'_> {
 
     /// The results of rows; `bounds` are where queries begin and end, if that is known.
     fn run<T: RawValue>(
+        self,
+        rows: &[T],
+        bounds: Option<&[usize]>,
+        results: &mut [f64],
+    ) -> Result<()> {
+        self.compute(rows, bounds, results)?;
+        check_finite(results)
+    }
+
+    fn compute<T: RawValue>(
         self,
         rows: &[T],
         bounds: Option<&[usize]>,

@@ -130,3 +130,16 @@ def test_thresholds_of_lightgbm_that_are_no_numbers_are_refused(booster: rr.Boos
         rr.ModelFormatError, match="`threshold` of tree 0 is not as LightGBM writes"
     ):
         rr.Booster.from_text(odd)
+
+
+def test_scores_beyond_all_numbers_are_refused(booster: rr.Booster) -> None:
+    data = rr.datasets.make_polynomial(num_queries=30, seed=3)
+    text = booster.export("lightgbm").decode()
+    lines = [
+        "leaf_value=" + " ".join(["1e308"] * len(line.split())) if "leaf_value=" in line else line
+        for line in text.splitlines()
+    ]
+    odd = rr.Booster.from_text("\n".join(lines) + "\n")
+    for docs in (data.X, data.X[:1]):
+        with pytest.raises(rr.ModelFormatError, match="scores are not finite: got inf"):
+            odd.predict(docs)
