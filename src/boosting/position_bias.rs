@@ -17,7 +17,7 @@ use super::trainer::{lists_of_text, lists_to_text, numbers_of_text, numbers_to_t
 use super::{BoostingParams, StepRule};
 use crate::Gradient;
 use crate::data::Dataset;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, foreign};
 use crate::model::Model;
 use rayon::prelude::*;
 
@@ -66,8 +66,10 @@ impl PositionBias {
         let mut values = match model.attributes().get(NOTE) {
             Some(note) => {
                 numbers_of_text(note).filter(|values| are_finite(values)).ok_or_else(|| {
-                    Error::model("model.note", "the model's position biases are no numbers")
-                        .got(note)
+                    let what = "the attribute position_bias of the model is wrong";
+                    Error::model("model.note", what)
+                        .got(foreign(note.as_bytes()))
+                        .expected("finite numbers")
                 })?
             }
             None => Vec::new(),

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import rustrank as rr
+from rustrank.compat import xgboost
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -120,6 +122,30 @@ def test_numbered_columns_of_lightgbm_are_no_names() -> None:
     other = exported.replace("Column_1 ", "bm25 ")
     with pytest.raises(rr.DataError, match="X lacks 50 features of the model"):
         rr.Booster.from_text(other).predict(named)
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("learning_rate", lambda model, train: model.refit(train)),
+        ("chosen", lambda model, _: model.chosen),
+        ("position_bias", lambda model, _: model.position_bias),
+        ("missing", lambda model, train: model.predict(np.zeros((2, train.num_features)))),
+        ("label_scale", lambda model, train: model.evaluate(train, ["ndcg@10"])),
+        ("num_parallel_tree", lambda model, _: xgboost.Booster.of(model, {}).num_boosted_rounds()),
+    ],
+)
+@pytest.mark.parametrize("text", ["x", "", "9" * 5000 + "x", "[" * 100_000, "[1]", '{"a": 1}'])
+def test_attributes_that_say_nothing_are_named(
+    booster: rr.Booster, tmp_path: Path, name: str, use: Callable[..., object], text: str
+) -> None:
+    data = rr.datasets.make_polynomial(num_queries=30, seed=3)
+    train = rr.Dataset(data.X, data.y, qid=data.qid)
+    path = tmp_path / "odd.rrk"
+    rr.Booster._of(booster._core.with_attribute(name, text)).save(path)
+    with pytest.raises(rr.ModelFormatError, match=f"attribute {name} of the model") as caught:
+        use(rr.Booster.load(path), train)
+    assert len(str(caught.value)) < 250
 
 
 def test_thresholds_of_lightgbm_that_are_no_numbers_are_refused(booster: rr.Booster) -> None:

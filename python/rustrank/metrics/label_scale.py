@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from rustrank.errors import warn_caller
+from rustrank.inputs.attributes import mapping_of, read_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,15 @@ def scale_note(options: Mapping[str, Any]) -> dict[str, str]:
 
 def scale_of(attributes: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a model's training that were not the default."""
-    return dict(json.loads(attributes.get(SCALE, "{}")))
+    options: dict[str, Any] = {}
+    return read_attribute(attributes, SCALE, _options_of, "JSON of options of metrics", options)
+
+
+def _options_of(text: str) -> dict[str, Any]:
+    options = mapping_of(text)
+    if not set(options) <= set(_DEFAULTS):
+        raise ValueError
+    return options
 
 
 def warn_of_other_scale(ranker: Any, judging: Judging) -> None:

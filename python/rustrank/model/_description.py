@@ -11,6 +11,7 @@ import numpy as np
 from rustrank.data.dataset_building import numbered_names, with_ranks
 from rustrank.errors import ParamError, shown
 from rustrank.formatting import count, some
+from rustrank.inputs.attributes import mapping_of, read_attribute
 from rustrank.inputs.categories import as_shown
 from rustrank.inputs.scalars import whole
 from rustrank.plotting.tree_layout import Picture, tree_picture, tree_title
@@ -112,8 +113,8 @@ class DescribedModel:
         >>> bool((again.predict(pinned) == booster.predict(pinned)).all())
         True
         """
-        text = self._core.attributes().get(CHOSEN)
-        return None if text is None else dict(json.loads(text))
+        expected = "JSON of a choice, with its options"
+        return read_attribute(self._core.attributes(), CHOSEN, _choice_of, expected, None)
 
     def _with_choice(self, note: dict[str, Any] | None) -> Self:
         """Write into this model what was chosen from the data, or that nothing was."""
@@ -138,11 +139,14 @@ class DescribedModel:
         >>> bool(seen[0] == 1.0 > seen[1] > seen[4])
         True
         """
-        note = self.params.get("position_bias")
-        if note is None:
-            return None
-        values = np.array(note.split(" "), np.float64)
-        return np.asarray(values - values[0])
+        values = read_attribute(
+            self.params,
+            "position_bias",
+            _finite_numbers,
+            "finite numbers with spaces between",
+            None,
+        )
+        return None if values is None else np.asarray(values - values[0])
 
     @property
     def path(self) -> list[tuple[int, float]]:
@@ -275,6 +279,20 @@ class DescribedModel:
         tree = self._nested(at)
         title = self._tree_title(at, tree, most)
         return tree_picture(tree, self.feature_names, title, most)
+
+
+def _choice_of(text: str) -> dict[str, Any]:
+    choice = mapping_of(text)
+    if not isinstance(choice.get("options"), dict):
+        raise TypeError
+    return choice
+
+
+def _finite_numbers(text: str) -> NDArray[np.float64]:
+    values = np.array(text.split(" "), np.float64)
+    if not np.isfinite(values).all():
+        raise ValueError
+    return values
 
 
 def _nested_tree(core: _rustrank.Booster, number: int) -> dict[str, Any]:

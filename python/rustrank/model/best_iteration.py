@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rustrank.errors import warn_caller
 from rustrank.formatting import count
+from rustrank.inputs.attributes import WHOLE, positive_of, read_attribute
 
 if TYPE_CHECKING:
     from rustrank import _rustrank
@@ -25,7 +26,8 @@ def warn_of_later_rounds(core: _rustrank.Booster, name: str) -> None:
         not best.isdecimal() or "learning_rate" in notes
     ):  # The note of a training that went on from it.
         return
-    trees, first = int(notes.get("num_parallel_tree", "1")), int(best) + 1
+    trees = read_attribute(notes, "num_parallel_tree", positive_of, WHOLE, 1)
+    first = 1 + read_attribute(notes, "xgboost.best_iteration", int, WHOLE, 0)
     if first * trees >= core.num_rounds:
         return
     rounds = count(core.num_rounds // trees, "round")

@@ -16,6 +16,7 @@ from rustrank.data.dataset_building import MISSING, ReadOptions, missing_note, r
 from rustrank.data.ranked import as_booster_sees
 from rustrank.errors import DataError, ParamError, shown, warn_caller, wrong_value
 from rustrank.formatting import count, html_facts, number
+from rustrank.inputs.attributes import read_attribute
 from rustrank.inputs.categories import numbered_for
 from rustrank.inputs.column_kinds import read_by_a_model
 from rustrank.inputs.docs import judged_docs
@@ -398,7 +399,7 @@ class Booster(RankingModel, DescribedModel):
     @functools.cached_property
     def _missing(self) -> float:
         """The value that counts as missing, besides NaN; NaN if there is none."""
-        return float(self._core.attributes().get(MISSING, math.nan))
+        return read_attribute(self._core.attributes(), MISSING, float, "a number", math.nan)
 
     @functools.cached_property
     def _label_scale(self) -> dict[str, Any]:
@@ -566,7 +567,9 @@ class Booster(RankingModel, DescribedModel):
         check_objective(objective)
         if learning_rate is None:
             default = schema["learning_rate"].default
-            given["learning_rate"] = float(self.params.get("learning_rate", default))
+            given["learning_rate"] = read_attribute(
+                self.params, "learning_rate", float, "a number", default
+            )
         del given["self"], given["dataset"], given["of_objective"]
         with errors_in_order_of_rows(dataset, given):
             try:

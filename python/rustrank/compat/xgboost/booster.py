@@ -20,6 +20,7 @@ from rustrank.compat.xgboost.positional import positional_too
 from rustrank.data.dataset_building import wrong_base
 from rustrank.errors import DataError, ParamError, dropped_warnings, wrong_kind, wrong_value
 from rustrank.estimators.fitting import names_of
+from rustrank.inputs.attributes import WHOLE, positive_of, read_attribute
 from rustrank.inputs.files import replace_file
 from rustrank.model.best_iteration import LATER_ROUNDS
 from rustrank.model.booster import Booster as Native
@@ -285,12 +286,16 @@ class Booster:
             for name, value in native.params.items()
             if name.startswith(_KEPT)
         }
-        if int(kept.get("best_iteration", -1)) >= self.num_boosted_rounds():
+        if (
+            read_attribute(kept, "best_iteration", int, _BEST_EXPECTED, -1)
+            >= self.num_boosted_rounds()
+        ):
             # Truncated, and saved in our own format.
             kept = {name: value for name, value in kept.items() if name not in _BEST}
         for name, read in _BEST.items():
             if name in kept:
-                vars(self)[name] = read(kept.pop(name))
+                vars(self)[name] = read_attribute(kept, name, read, _BEST_EXPECTED, None)
+                del kept[name]
         self._attributes = kept
 
     def get_score(
@@ -332,7 +337,7 @@ class Booster:
     @property
     def _trees_of_round(self) -> int:
         """The trees of an iteration: above 1 in models of XGBoost with ``num_parallel_tree``."""
-        return int(self.native.params.get("num_parallel_tree", "1"))
+        return read_attribute(self.native.params, "num_parallel_tree", positive_of, WHOLE, 1)
 
     def num_features(self) -> int:
         """Return the number of features."""
@@ -372,6 +377,7 @@ class Booster:
 
 #: What early stopping found, and what reads the text that a file has of it.
 _BEST: dict[str, Callable[[str], Any]] = {"best_iteration": int, "best_score": float}
+_BEST_EXPECTED = "a number"
 #: The notes of a model that were attributes in a file of XGBoost.
 _KEPT = "xgboost."
 
