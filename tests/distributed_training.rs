@@ -55,7 +55,13 @@ fn whatever_the_loss_and_the_options() {
         (|_| {}, || loss(ObjectiveKind::ErrLogistic, "err")),
         (|p| p.queries_per_tree = 0.4, || loss(ObjectiveKind::LambdaRank, "map")),
         (|p| p.docs_per_tree = 0.5, || loss(ObjectiveKind::LambdaRank, "mrr")),
-        (|p| p.queries_per_tree = 1e-6, || loss(ObjectiveKind::LambdaRank, "ndcg")),
+        (
+            |p| {
+                p.queries_per_tree = 1e-6;
+                (p.grow.min_leaf_docs, p.grow.min_leaf_hess) = (1, 0.0);
+            },
+            || loss(ObjectiveKind::LambdaRank, "ndcg"),
+        ),
         (
             |p| p.grow.criterion = Criterion::LeastSquares,
             || loss(ObjectiveKind::LambdaRank, "ndcg@5"),

@@ -29,6 +29,12 @@ struct BagShares {
 
 impl BagShares {
     const ALL: Self = Self { queries: u64::MAX, docs: u64::MAX };
+
+    /// Twice as many of both, up to all.
+    fn doubled(self) -> Self {
+        let twice = |share: u64| share.saturating_mul(2).max(1);
+        Self { queries: twice(self.queries), docs: twice(self.docs) }
+    }
 }
 
 /// The documents of the latest round, ascending.
@@ -86,16 +92,17 @@ impl Bagging {
         reducer: &dyn GrowthReducer,
         round: u64,
     ) -> Result<u64> {
-        let mut num_docs = [0];
-        // A bag of few queries may be empty; then all documents are used.
-        for shares in [self.shares, BagShares::ALL] {
+        let mut shares = self.shares;
+        let num_docs = loop {
             self.split(dataset, gradients, round, shares);
-            num_docs = [self.docs.len() as u64];
+            let mut num_docs = [self.docs.len() as u64];
             reducer.sum("the docs of a tree", round, &mut num_docs)?;
             if num_docs != [0] || shares == BagShares::ALL {
-                break;
+                break num_docs;
             }
-        }
+            // A small share of few queries may be none: the share grows until it is one, or a few.
+            shares = shares.doubled();
+        };
         let Some((sampling, share)) = self.thinning else { return Ok(num_docs[0]) };
         let (start, doc_hash) = (start(self.seed ^ OF_DOCS, round), dataset.doc_hash());
         let draw = |doc: u32| draw_in(start, doc_hash[doc as usize]);

@@ -125,17 +125,28 @@ pub(super) fn thin(
         |square: &f64| (((square * inverse).sqrt() * largest).ceil() as u32).clamp(1, LARGEST);
     let sizes: Vec<u32> = squares.par_iter().map(size).collect();
     let tallies = sizes.par_chunks(DOCS_A_TASK).map(SizeHistogram::of);
-    let rule = sampling.rule(&tallies.reduce(SizeHistogram::default, SizeHistogram::and), share);
-    let keep = |(&doc, &size): (&u32, &u32)| {
-        let probability = rule.probability(size);
-        if probability >= 1.0 || (draw(doc) as f64) < probability * 2f64.powi(64) {
-            Either::Left((doc, probability))
-        } else {
-            Either::Right(doc)
-        }
+    let tally = tallies.reduce(SizeHistogram::default, SizeHistogram::and);
+    let thinned = |share: f64| -> (Vec<(u32, f64)>, Vec<u32>) {
+        let rule = sampling.rule(&tally, share);
+        let keep = |(&doc, &size): (&u32, &u32)| {
+            let probability = rule.probability(size);
+            if probability >= 1.0 || (draw(doc) as f64) < probability * 2f64.powi(64) {
+                Either::Left((doc, probability))
+            } else {
+                Either::Right(doc)
+            }
+        };
+        docs.par_iter().zip(&sizes).partition_map(keep)
     };
-    let (kept, others): (Vec<(u32, f64)>, Vec<u32>) =
-        docs.par_iter().zip(&sizes).partition_map(keep);
+    let mut share = share;
+    let (kept, others) = loop {
+        let parts = thinned(share);
+        if !parts.0.is_empty() || share >= 1.0 {
+            break parts;
+        }
+        // A small share of few documents may be none: it grows until it is one, or a few.
+        share = (2.0 * share).min(1.0);
+    };
     docs.clear();
     for (doc, probability) in kept {
         docs.push(doc);
@@ -307,6 +318,18 @@ mod tests {
                 (sums.1 / expected.1 - 1.0).abs() < 0.01,
                 "{sampling:?}: {sums:?} {expected:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_share_of_less_than_a_doc_keeps_a_few() {
+        let all = gradients(100);
+        for sampling in [DocSampling::Importance, DocSampling::OneSided { top: 1e-9 }] {
+            for round in 0..20 {
+                let (docs, rest, _) = thinned(sampling, 1e-8, &all, round);
+                assert!((1..20).contains(&docs.len()), "{sampling:?}: {docs:?}");
+                assert_eq!(docs.len() + rest.len(), 100);
+            }
         }
     }
 

@@ -160,3 +160,10 @@ def test_labels_that_are_no_probabilities_are_told(train: rr.Dataset, objective:
     with pytest.raises(rr.DataError, match=said):
         _trained(train, objective=objective)
     assert _trained(train, objective=objective, relevant_from=2).num_trees
+
+
+def test_a_share_of_less_than_a_query_is_a_few(train: rr.Dataset) -> None:
+    options = {"min_leaf_docs": 1, "min_leaf_hess": 0, "objective": "regression"}
+    booster = _trained(train, queries_per_tree=1e-6, **options)
+    docs = [tree["docs"] for tree in booster.dump()["trees"]]
+    assert all(0 < count < train.num_docs / 4 for count in docs)
