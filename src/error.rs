@@ -249,7 +249,7 @@ impl Error {
 
     /// Adds what was found.
     pub fn got(self, got: impl fmt::Display) -> Self {
-        self.with(|f| f.got = Some(got.to_string()))
+        self.with(|f| f.got = Some(short_number(got.to_string())))
     }
 
     /// Adds what would have been accepted.
@@ -380,6 +380,15 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A text as it is, or with an exponent if it is a number of many digits.
+fn short_number(text: String) -> String {
+    const LONGEST: usize = 40;
+    if text.len() <= LONGEST {
+        return text;
+    }
+    text.parse::<f64>().map_or(text, |number| format!("{number:?}"))
+}
+
 /// Text from outside made safe to print: control characters are escaped, and it is cut after 60
 /// characters.
 pub(crate) fn foreign(text: &[u8]) -> String {
@@ -413,6 +422,14 @@ mod tests {
             error.to_string(),
             "feature value is not a number (a.txt:7:12): got `abc\\u{1b}`, expected a number; remove it"
         );
+    }
+
+    #[test]
+    fn long_numbers_have_exponents() {
+        let text = Error::param("l2", "l2 is out of range").got(-1e300).to_string();
+        assert_eq!(text, "l2 is out of range: got -1e300");
+        let text = Error::param("l2", "l2 is out of range").got(u64::MAX).to_string();
+        assert_eq!(text, "l2 is out of range: got 18446744073709551615");
     }
 
     #[test]

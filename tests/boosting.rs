@@ -428,6 +428,12 @@ fn what_keeps_a_first_tree_from_splitting_is_told() {
     heavy.grow.min_leaf_hess = 1e6;
     let said = first(&train, plan(heavy));
     assert!(said.contains("min_leaf_hess is too large for the data"), "{said}");
+    let mut smooth = params();
+    smooth.grow.l2 = 1e300;
+    let said = first(&train, plan(smooth));
+    let expected =
+        "l2 is too large for the data: got 1e300, expected far less: the sum of all hessians is";
+    assert!(said.contains(expected), "{said}");
     let mut demanding = params();
     demanding.grow.min_reduction = 1e9;
     let said = first(&train, plan(demanding));

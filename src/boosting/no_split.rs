@@ -10,6 +10,9 @@ use crate::tree::Criterion;
 /// Training ends after this many consecutive rounds without a split.
 const FRUITLESS: usize = 20;
 
+/// Beside an `l2` of so many times all hessians, no split is worth more than another.
+const OVERWHELMING: f64 = 1e100;
+
 /// Whether the latest rounds all have trees without splits.
 pub(super) fn is_fruitless<'a>(
     trees: impl Iterator<Item = &'a Tree>,
@@ -48,6 +51,10 @@ pub(super) fn of_no_split(
     if by_hess && hess / 2.0 < grow.min_leaf_hess {
         let most = format!("at most half of {hess:.3e}, the sum of all hessians");
         return too_large("min_leaf_hess", grow.min_leaf_hess.to_string(), most);
+    }
+    if by_hess && grow.l2 > OVERWHELMING * hess {
+        let most = format!("far less: the sum of all hessians is {hess:.3e}");
+        return too_large("l2", grow.l2.to_string(), most);
     }
     if grow.min_reduction > 0.0 {
         let most = "less: no split takes so much off the loss".to_owned();

@@ -162,6 +162,15 @@ def test_labels_that_are_no_probabilities_are_told(train: rr.Dataset, objective:
     assert _trained(train, objective=objective, relevant_from=2).num_trees
 
 
+def test_numbers_of_many_digits_are_shortened(train: rr.Dataset) -> None:
+    with pytest.raises(rr.ParamError, match="learning_rate is out of range: got -1e300, expected"):
+        _trained(train, learning_rate=-(10**300))
+    with pytest.raises(
+        rr.ParamError, match="l2 is too large for the data: got 1e300, expected far"
+    ):
+        _trained(train, l2=1e300)
+
+
 def test_a_share_of_less_than_a_query_is_a_few(train: rr.Dataset) -> None:
     options = {"min_leaf_docs": 1, "min_leaf_hess": 0, "objective": "regression"}
     booster = _trained(train, queries_per_tree=1e-6, **options)
