@@ -222,7 +222,7 @@ def plot_tree(
         Which tree: its place in `Booster.dump`, which leaves out the trees of models inside.
     max_depth : int, optional
         How many levels of splits to draw; below them is the number of leaves. By default all, or as many as
-        can be read in ``ax``; the title says if that is not all.
+        can be read in ``ax``, or fit a figure of 400 inches; the title says if that is not all.
     ax : matplotlib axes, optional
         Where to draw: the size of text follows from theirs. A new figure has a size at which the text can be
         read.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import pickle
 from typing import TYPE_CHECKING, Any
@@ -190,6 +191,36 @@ def test_the_dump_holds_the_trees(raw: rr.datasets.Ranking, booster: rr.Booster)
     assert text.count("\ntree ") == ROUNDS
     assert "f" in text
     assert dump["params"]["learning_rate"] == "0.1"
+
+
+def test_the_flat_dump_holds_the_same_nodes(booster: rr.Booster) -> None:
+    def nested(nodes: list[dict[str, Any]], at: int) -> dict[str, Any]:
+        if "value" in nodes[at]:
+            return nodes[at]
+        ends = {side: nested(nodes, nodes[at][side]) for side in ("left", "right")}
+        return {**nodes[at], **ends}
+
+    flat, whole = booster.dump(nested=False), booster.dump()
+    assert [nested(nodes, 0) for nodes in flat.pop("trees")] == whole.pop("trees")
+    assert flat == whole
+
+
+def test_trees_as_deep_as_they_have_leaves_are_dumped() -> None:
+    docs = 1_300
+    one_hot = np.eye(docs, dtype=np.float32)
+    train = rr.Dataset(one_hot, np.arange(docs) / docs, group=[docs])
+    booster = rr.train(
+        train, objective="regression", num_trees=1, num_leaves=1_200, min_leaf_docs=1
+    )
+    nodes = booster.dump(nested=False)["trees"][0]
+    assert json.loads(json.dumps(nodes)) == nodes
+    depth, node = 0, booster.dump()["trees"][0]
+    while "value" not in node:
+        depth, node = depth + 1, max(node["left"], node["right"], key=lambda one: one["docs"])
+    assert depth > 1_000
+    text = booster.dump_text().splitlines()
+    assert len(text) == 3 + len(nodes)
+    assert "svg" in booster.draw_tree(0)
 
 
 def test_scores_do_not_depend_on_how_a_table_lies_in_memory(

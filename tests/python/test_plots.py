@@ -194,6 +194,20 @@ def test_an_array_of_axes_is_not_one(booster: rr.Booster) -> None:
             draw(booster, ax=both)
 
 
+def test_a_tree_too_deep_for_a_figure_is_drawn_in_part() -> None:
+    docs = 600
+    train = rr.Dataset(np.eye(docs, dtype=np.float32), np.arange(docs) / docs, group=[docs])
+    booster = rr.train(train, objective="regression", num_trees=1, num_leaves=500, min_leaf_docs=1)
+    title = plots.plot_tree(booster).get_title(loc="left")
+    levels = int(title.split()[4])
+    assert title == f"tree 0 of 1, {levels} of 499 levels"
+    assert 50 < levels < 210
+    with pytest.raises(rr.ParamError, match=f"max_depth: .* got 499, expected at most {levels}"):
+        plots.plot_tree(booster, max_depth=499)
+    _, axes = mpl.pyplot.subplots()
+    assert plots.plot_tree(booster, max_depth=3, ax=axes) is axes
+
+
 def test_levels_of_a_tree_are_left_out() -> None:
     booster = large(31)
     root = booster.dump()["trees"][0]

@@ -195,8 +195,8 @@ class DescribedModel:
             ("most important", some([f"{names[at]} {shares[at]:.0%}" for at in order])),
         ]
 
-    def dump(self) -> dict[str, Any]:
-        """Return all trees, save those of models inside, as nested dictionaries, which `json` can write.
+    def dump(self, *, nested: bool = True) -> dict[str, Any]:
+        """Return all trees, save those of models inside, as dictionaries.
 
         ``trees_inside`` is the number of trees of models inside, which are left out: trees of the models that were
         mixed, stacked or calibrated. Dump these models themselves. `draw_tree` and `rustrank.plot_tree` number the
@@ -206,6 +206,13 @@ class DescribedModel:
         tree. Under a loss of pairs, as that of LambdaMART, a document whose query has no two different
         labels has none, nor has one that is in no pair, such as below ``pairs_to``; sampling leaves out
         more. So ``docs`` of a root may be below the number of training documents.
+
+        Parameters
+        ----------
+        nested : bool, default True
+            Whether each split holds its two children, ``left`` and ``right``. If False, a tree is a list of its nodes
+            from the root on, and ``left`` and ``right`` are places in this list. `json` writes both, but of nested
+            dictionaries only some hundred levels: a tree of 500 leaves may have as many.
 
         Examples
         --------
@@ -222,7 +229,10 @@ class DescribedModel:
             "intercept": self._core.intercept,
             "params": self.params,
             "trees_inside": self.num_trees - self._core.num_trees,
-            "trees": [self._nested(number) for number in range(self._core.num_trees)],
+            "trees": [
+                _nested_tree(self._core, number) if nested else _nodes(self._core, number)
+                for number in range(self._core.num_trees)
+            ],
         }
 
     def dump_text(self) -> str:
@@ -230,9 +240,10 @@ class DescribedModel:
         lines = [f"{self!r}", f"intercept {self._core.intercept!r}"]
         if left_out := self._trees_inside():
             lines.append(f"not shown: {left_out}")
-        for number, tree in enumerate(self.dump()["trees"]):
+        names = self.feature_names
+        for number in range(self._core.num_trees):
             lines.append(f"tree {number}")
-            lines += _text_lines(tree, self.feature_names, 1)
+            lines += _text_lines(_nodes(self._core, number), names)
         return "\n".join(lines) + "\n"
 
     def _nested(self, number: int) -> dict[str, Any]:
@@ -295,42 +306,56 @@ def _finite_numbers(text: str) -> NDArray[np.float64]:
     return values
 
 
-def _nested_tree(core: _rustrank.Booster, number: int) -> dict[str, Any]:
-    """Return a tree as nested dictionaries, built from the last node, since children follow parents."""
+def _nodes(core: _rustrank.Booster, number: int) -> list[dict[str, Any]]:
+    """Return the nodes of a tree: the splits from the root on, then the leaves; children are places in the list."""
     flat = core.tree(number)
     assert flat is not None  # noqa: S101 - numbers come from the model's own range
-    leaves = [
-        {"value": value, "docs": docs}
-        for value, docs in zip(flat["leaf_value"], flat["leaf_docs"], strict=True)
-    ]
-    nodes: dict[int, dict[str, Any]] = {}
-    for at in reversed(range(len(flat["feature"]))):
-        ends = (
-            leaves[-1 - end] if end < 0 else nodes.pop(end)
-            for end in (flat["left"][at], flat["right"][at])
-        )
+    splits = len(flat["feature"])
+    nodes: list[dict[str, Any]] = []
+    for at in range(splits):
         fields = ("feature", "threshold", "missing_left", "reduction", "docs")
-        nodes[at] = {name: flat[name][at] for name in fields}
+        node = {name: flat[name][at] for name in fields}
         if flat["categories"][at] is not None:
-            nodes[at] = _on_categories(core, nodes[at], flat["categories"][at])
-        nodes[at]["left"], nodes[at]["right"] = ends
-    return nodes[0] if nodes else leaves[0]
+            node = _on_categories(core, node, flat["categories"][at])
+        for side in ("left", "right"):
+            end = flat[side][at]
+            node[side] = splits - 1 - end if end < 0 else end
+        nodes.append(node)
+    leaves = zip(flat["leaf_value"], flat["leaf_docs"], strict=True)
+    return [*nodes, *({"value": value, "docs": docs} for value, docs in leaves)]
 
 
-def _text_lines(node: dict[str, Any], names: Sequence[str], depth: int) -> list[str]:
-    """Return a node and all nodes below it as text, one line each."""
-    indent = "  " * depth
+def _nested_tree(core: _rustrank.Booster, number: int) -> dict[str, Any]:
+    """Return a tree as nested dictionaries."""
+    nodes = _nodes(core, number)
+    for node in nodes:
+        if "value" not in node:
+            node["left"], node["right"] = nodes[node["left"]], nodes[node["right"]]
+    return nodes[0]
+
+
+def _text_lines(nodes: Sequence[dict[str, Any]], names: Sequence[str]) -> list[str]:
+    """Return the nodes of a tree as text, one line each: a node, all below it on the left, then on the right."""
+    lines = []
+    todo = [(0, 1)]
+    while todo:
+        at, depth = todo.pop()
+        lines.append("  " * depth + _text_line(nodes[at], names))
+        if "value" not in nodes[at]:
+            todo += [(nodes[at]["right"], depth + 1), (nodes[at]["left"], depth + 1)]
+    return lines
+
+
+def _text_line(node: dict[str, Any], names: Sequence[str]) -> str:
     if "value" in node:
-        return [f"{indent}{node['value']!r} ({count(node['docs'], 'doc')})"]
+        return f"{node['value']!r} ({count(node['docs'], 'doc')})"
     missing = "left" if node["missing_left"] else "right"
     categories = ", ".join(map(repr, node.get("categories", ())))
     asked = f"in {categories}" if "categories" in node else f"<= {node['threshold']!r}"
-    line = (
-        f"{indent}{names[node['feature']]} {asked}, missing {missing} "
+    return (
+        f"{names[node['feature']]} {asked}, missing {missing} "
         f"({count(node['docs'], 'doc')}, reduction {node['reduction']:.6g})"
     )
-    sides = (_text_lines(node[side], names, depth + 1) for side in ("left", "right"))
-    return [line, *next(sides), *next(sides)]
 
 
 def _on_categories(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank.errors import ParamError
 from rustrank.formatting import count
 from rustrank.plotting import style
 from rustrank.plotting.tree_layout import (
@@ -24,6 +25,8 @@ __all__ = ["draw_tree"]
 
 #: Inches of a new figure: a leaf's line, a level of splits.
 _LINE, _LEVEL = 0.24, 1.9
+#: In inches and square inches: what matplotlib can draw at 150 dots an inch, in about a gigabyte.
+_LONGEST_SIDE, _LARGEST_AREA = 400.0, 10_000.0
 #: Points: the smallest text that can be read.
 _SMALLEST = 5.0
 #: In units of the size of text: the height of a leaf's line, the least width of a level of splits, the width
@@ -47,8 +50,9 @@ def draw_tree(
     if max_depth is not None:
         levels = min(levels, max_depth)
     is_new = ax is None
-    lines = sum(one.is_end for one in tree_layout(tree, levels))
-    ax = style.axes_or_new(ax, 1.7 + _LEVEL * levels, 0.8 + _LINE * lines)
+    if is_new:
+        levels = _levels_of_figure(tree, levels, max_depth)
+    ax = style.axes_or_new(ax, *_size_of_figure(tree, levels))
     if not is_new and max_depth is None:
         levels = _readable_levels(tree, ax)
     ax.axis("off")
@@ -69,6 +73,35 @@ def draw_tree(
     ax.set_xlim(-0.02, levels + _LEAF_WIDTH * size / level)
     ax.set_ylim(sum(one.is_end for one in placed) - 0.4, -0.9)
     return ax
+
+
+def _size_of_figure(tree: dict[str, Any], levels: int) -> tuple[float, float]:
+    """Return the width and the height, in inches, at which so many levels of a tree can be read."""
+    lines = sum(one.is_end for one in tree_layout(tree, levels))
+    return 1.7 + _LEVEL * levels, 0.8 + _LINE * lines
+
+
+def _levels_of_figure(tree: dict[str, Any], levels: int, max_depth: int | None) -> int:
+    """Return how many levels, up to these, fit a figure; an error if the caller asked for more."""
+
+    def fits(most: int) -> bool:
+        width, height = _size_of_figure(tree, most)
+        return max(width, height) <= _LONGEST_SIDE and width * height <= _LARGEST_AREA
+
+    if fits(levels):
+        return levels
+    # More levels take more room.
+    low, high = 1, levels
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    if max_depth is not None:
+        message = (
+            f"max_depth: a drawing of {count(levels, 'level')} of this tree is too large: got {max_depth}, "
+            f"expected at most {low}; Booster.draw_tree draws all of it as SVG"
+        )
+        raise ParamError(message, code="max_depth")
+    return low
 
 
 def _extent(axes: Any) -> tuple[float, float]:
