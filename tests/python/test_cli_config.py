@@ -138,6 +138,21 @@ def test_a_file_that_is_no_table_or_not_there_is_told(
     assert main(["evaluate", "--config"]) == 2
 
 
+@pytest.mark.parametrize("name", ["c.json", "c.toml"])
+@pytest.mark.parametrize("depth", [300, 900, 100_000])
+def test_lists_deep_inside_each_other_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, depth: int
+) -> None:
+    pytest.importorskip("tomllib")
+    deep = "[" * depth + "]" * depth
+    (tmp_path / name).write_text(f'{{"data": {deep}}}' if "json" in name else f"data = {deep}")
+    assert main(["train", "--config", str(tmp_path / name)]) in (2, 65)
+    told = capsys.readouterr().err
+    assert "a bug" not in told
+    assert len(told) < 300 + len(str(tmp_path))
+    assert depth < 2_000 or "stand too deep inside each other" in told
+
+
 def test_toml_without_a_reader_of_it_names_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.commands import NAMES
 from rustrank.cli.parsing import Parser
-from rustrank.errors import DataError, ParamError, UnknownNameError, suggestion
+from rustrank.errors import DataError, ParamError, UnknownNameError, shown, suggestion
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +42,12 @@ def with_config(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> li
     }
     typed = {one.partition("=")[0] for one in ours}
     made: list[str] = []
-    for key, value in _of_command(_read(path), command, path).items():
+    try:
+        read = _of_command(_read(path), command, path)
+    except RecursionError:
+        message = f"{path}: lists or tables stand too deep inside each other"
+        raise DataError(message, code="config", path=path) from None
+    for key, value in read.items():
         action = actions.get(key.replace("-", "_"))
         if action is None:
             hint = suggestion(key.replace("-", "_"), actions)
@@ -106,7 +111,7 @@ def _arguments(action: argparse.Action, value: Any, where: str) -> list[str]:
     name = action.option_strings[0]
     if action.nargs == 0:
         if not isinstance(value, bool):
-            raise ParamError(f"{where}: got {value!r}, expected true or false", code="config")
+            raise ParamError(f"{where}: got {shown(value)}, expected true or false", code="config")
         off = [one for one in action.option_strings if one.startswith("--no-")]
         return [name] if value else off[:1]
     if isinstance(value, bool):
@@ -130,4 +135,4 @@ def _text(value: Any, where: str) -> str:
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return repr(value)
-    raise ParamError(f"{where}: got {value!r}, expected text or a number", code="config")
+    raise ParamError(f"{where}: got {shown(value)}, expected text or a number", code="config")

@@ -54,7 +54,7 @@ class Records:
             head, *lines = [json.loads(line) for line in whole.splitlines()]
             self._known = {line["setting"]: line["values"] for line in lines}
             changed = [name for name in about if head.get(name) != about[name]]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             message = f"{path} has no records of a tuning run ({error})"
             raise DataError(message, code="records", path=str(path)) from None
         for name in changed:

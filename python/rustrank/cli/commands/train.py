@@ -18,7 +18,7 @@ from rustrank.cli.reading import (
     read_docs,
 )
 from rustrank.cli.streams import path_of, print_result, save_model
-from rustrank.errors import DataError, ParamError
+from rustrank.errors import DataError, ParamError, shown
 from rustrank.formatting import number, text_table
 from rustrank.inputs.scalars import gain_of
 
@@ -241,6 +241,6 @@ def _value(one: Parameter, text: str) -> Any:
 def _json(name: str, text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
-        message = f"--{name.replace('_', '-')}: got {text!r}, expected JSON: {error}"
+    except (ValueError, RecursionError) as error:
+        message = f"--{name.replace('_', '-')}: got {shown(text)}, expected JSON: {error}"
         raise ParamError(message, code=name) from None

@@ -148,7 +148,7 @@ def _list(text: str) -> list[Any]:
     """Parse values separated by commas; JSON lists are single values."""
     try:
         return list(json.loads(f"[{text}]"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return [_value(part) for part in text.split(",")]
 
 
@@ -157,5 +157,5 @@ def _value(text: str) -> Any:
     text = text.strip()
     try:
         return None if text == "none" else json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

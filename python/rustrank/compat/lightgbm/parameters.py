@@ -353,7 +353,7 @@ def _groups_of_text(given: Given, name: str, text: str) -> list[list[int]] | Non
     """Return the lists of features of LightGBM's text for them, such as ``[0,1],[2]``."""
     try:
         groups = json.loads(f"[{text}]")
-    except ValueError:
+    except (ValueError, RecursionError):
         groups = [None]
     if not all(
         isinstance(group, list) and all(type(one) is int for one in group) for group in groups

@@ -237,7 +237,7 @@ def _groups_of_text(given: Given, text: str) -> list[list[int]]:
         return []
     try:
         groups = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         groups = None
     is_list = isinstance(groups, list) and len(groups) > 0
     if not is_list or not all(
