@@ -234,7 +234,7 @@ impl Error {
 
     /// Adds the feature.
     pub fn feature(self, feature: impl fmt::Display) -> Self {
-        self.with(|f| f.place.feature = Some(feature.to_string()))
+        self.with(|f| f.place.feature = Some(without_control(&feature.to_string())))
     }
 
     /// Adds the place in a text; `line` and `column` count from 1.
@@ -389,6 +389,16 @@ fn short_number(text: String) -> String {
     text.parse::<f64>().map_or(text, |number| format!("{number:?}"))
 }
 
+/// A name without characters that a terminal obeys: they are escaped.
+fn without_control(name: &str) -> String {
+    let shown = |c: char| {
+        let escaped = c.is_control().then(|| c.escape_debug());
+        let plain = escaped.is_none().then_some(c);
+        escaped.into_iter().flatten().chain(plain)
+    };
+    name.chars().flat_map(shown).collect()
+}
+
 /// Text from outside made safe to print: control characters are escaped, and it is cut after 60
 /// characters.
 pub(crate) fn foreign(text: &[u8]) -> String {
@@ -430,6 +440,12 @@ mod tests {
         assert_eq!(text, "l2 is out of range: got -1e300");
         let text = Error::param("l2", "l2 is out of range").got(u64::MAX).to_string();
         assert_eq!(text, "l2 is out of range: got 18446744073709551615");
+    }
+
+    #[test]
+    fn names_of_features_do_not_control_terminals() {
+        let text = Error::data("x", "is wrong").feature("snö\x1b[2J").to_string();
+        assert_eq!(text, "is wrong (feature snö\\u{1b}[2J)");
     }
 
     #[test]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -17,11 +18,26 @@ V = TypeVar("V")
 #: The head and the rows of a table.
 Table: TypeAlias = tuple[list[str], list[list[str]]]
 
+#: All but tabs and line feeds of the control characters, and those that set the direction of writing.
+_CONTROL = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]"
+)
 _CELL = "padding:0.15em 0.8em;font-variant-numeric:tabular-nums;text-align:"
+
+
+def printable(text: str) -> str:
+    """Return text without characters that a terminal obeys or that change the order of others: they are escaped."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """Return printable text without line ends and tabs, which are escaped, too."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """Return a table as aligned text; the first ``left`` columns are left-aligned."""
+    head, *rows = [[one_line(cell) for cell in row] for row in (head, *rows)]
     columns = list(zip(head, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     lines = []
@@ -130,7 +146,7 @@ class TableResult(ABC):
 
     def __repr__(self) -> str:
         parts = [text_table(*table, left=self._left) for table in self._tables()]
-        return "\n\n".join([*parts, *filter(None, ["\n".join(self._sentences())])])
+        return "\n\n".join([*parts, *filter(None, [printable("\n".join(self._sentences()))])])
 
     def _repr_html_(self) -> str:
         parts = [html_table(*table, left=self._left) for table in self._tables()]

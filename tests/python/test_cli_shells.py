@@ -342,3 +342,21 @@ def test_every_kind_of_fault_has_its_exit_code(
     assert told.startswith("rustrank: error: ")
     assert told.count("\n") == 1
     assert "Traceback" not in told
+
+
+def test_names_do_not_control_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = rr.datasets.make_polynomial(num_queries=30, seed=1)
+    names = [f"\x1b]0;title\x07\u202eä{at}\n" for at in range(data.X.shape[1])]
+    booster = rr.train(rr.Dataset(data.X, data.y, qid=data.qid, feature_names=names), num_trees=2)
+    booster.save(tmp_path / "m.rrk")
+    for more in ([], ["--features"]):
+        assert main(["inspect", str(tmp_path / "m.rrk"), *more]) == 0
+        told = capsys.readouterr().out
+        assert "\\x1b]0;title\\x07\\u202eä" in told
+        assert not set(told) & set("\x1b\x07\u202e")
+    assert not set(booster.dump_text()) & set("\x1b\x07\u202e")
+    named = tmp_path / "\x1b[31mred.txt"
+    assert main(["inspect", str(named)]) == 66
+    assert "\x1b" not in capsys.readouterr().err

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rustrank.errors import ParamError
+from rustrank.formatting import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -53,7 +54,7 @@ def complain(what: str) -> None:
     """Write to standard error, if that is possible."""
     with contextlib.suppress(OSError, ValueError):
         if sys.stderr is not None:
-            sys.stderr.write(f"rustrank: {what}\n")
+            sys.stderr.write(f"rustrank: {printable(what)}\n")
 
 
 def print_result(options: argparse.Namespace, plain: Any, text: object) -> int:
@@ -66,7 +67,7 @@ def print_result(options: argparse.Namespace, plain: Any, text: object) -> int:
     if options.json:
         print_json(plain, stream)
     else:
-        stream.write(f"{text}\n")
+        stream.write(f"{printable(str(text))}\n")
     return 0
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rustrank.data.dataset_building import numbered_names, with_ranks
 from rustrank.errors import ParamError, shown
-from rustrank.formatting import count, some
+from rustrank.formatting import count, one_line, some
 from rustrank.inputs.attributes import mapping_of, read_attribute
 from rustrank.inputs.categories import as_shown
 from rustrank.inputs.scalars import whole
@@ -240,7 +240,7 @@ class DescribedModel:
         lines = [f"{self!r}", f"intercept {self._core.intercept!r}"]
         if left_out := self._trees_inside():
             lines.append(f"not shown: {left_out}")
-        names = self.feature_names
+        names = [one_line(name) for name in self.feature_names]
         for number in range(self._core.num_trees):
             lines.append(f"tree {number}")
             lines += _text_lines(_nodes(self._core, number), names)
