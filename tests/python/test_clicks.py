@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 from itertools import pairwise, product
 from typing import Any
 
@@ -49,7 +50,7 @@ def by_pair(found: clicks.Relevance) -> np.ndarray[Any, Any]:
 
 def test_a_position_based_model_is_recovered() -> None:
     log, truth = simulated("pbm", 20_000)
-    model = clicks.PositionBased(100).fit(log)
+    model = clicks.PositionBased().fit(log)
     assert np.abs(model.examination - truth["examination"]).max() < 0.05
     assert np.abs(by_pair(model.relevance()) - truth["attraction"]).max() < 0.07
     # Clicks alone mix attraction with the position.
@@ -70,7 +71,7 @@ def test_a_cascade_is_recovered() -> None:
 
 def test_a_dynamic_bayesian_network_is_recovered() -> None:
     log, truth = simulated("dbn", 30_000)
-    model = clicks.DynamicBayesian(60).fit(log)
+    model = clicks.DynamicBayesian().fit(log)
     assert abs(model.continuation - 0.8) < 0.05
     expected = truth["attraction"] * truth["satisfaction"]
     assert np.abs(by_pair(model.relevance()) - expected).max() < 0.08
@@ -92,7 +93,8 @@ def likelihood_of_path(a: Any, s: Any, gamma: float, c: Any, looks: Any, done: A
 
 def test_expected_looks_and_satisfaction_are_those_of_all_paths() -> None:
     log, _ = simulated("dbn", 60, shown=4, seed=3)
-    model = clicks.DynamicBayesian(3).fit(log)
+    with pytest.warns(rr.RustrankWarning, match="has not converged"):
+        model = clicks.DynamicBayesian(3).fit(log)
     grid = log.grid()
     looked, satisfied, went_on, could = model._expected(log, grid)
     p_click = model.click_probability()
@@ -114,12 +116,101 @@ def test_expected_looks_and_satisfaction_are_those_of_all_paths() -> None:
     assert np.allclose(totals, (went_on, could))
 
 
-def penalised(model: Any, log: Any, *probabilities: Any) -> float:
-    """The log-likelihood with the prior that adds one success and one failure."""
-    priors = sum(float(np.sum(np.log(p) + np.log1p(-p))) for p in probabilities)
+def penalised(model: Any, log: Any, *probabilities: Any, mean: float = 0.5) -> float:
+    """The log-likelihood with the prior that adds two looks, of which ``mean`` are successes."""
+    shares = (mean, *[0.5] * (len(probabilities) - 1))
+    priors = sum(
+        2 * float(np.sum(share * np.log(p) + (1 - share) * np.log1p(-p)))
+        for share, p in zip(shares, probabilities, strict=True)
+    )
     return float(model.log_likelihood() * log.num_rows + priors)
 
 
+def rare_clicks() -> tuple[clicks.ClickLog, Any, Any]:
+    """A log of a position-based model in which two to ten of a hundred looks are clicks."""
+    random = np.random.default_rng(0)
+    attraction = random.uniform(0.02, 0.1, (20, 6))
+    examination = np.array([1.0, 0.7, 0.5, 0.35, 0.25, 0.2])
+    return (*log_of_pages(random, attraction, examination, 20_000), attraction)
+
+
+def log_of_pages(random: Any, attraction: Any, examination: Any, sessions: int) -> Any:
+    session = np.repeat(np.arange(sessions), 6)
+    query, position = session % 20, np.tile(np.arange(1, 7), sessions)
+    doc = np.concatenate([random.permutation(6) for _ in range(sessions)])
+    is_clicked = random.random(6 * sessions) < attraction[query, doc] * examination[position - 1]
+    return clicks.ClickLog(session, query, doc, position, is_clicked), examination
+
+
+def slow_position_based(log: clicks.ClickLog, rounds: int) -> tuple[Any, Any]:
+    """Expectation maximisation as in the book, with the first position looked at always."""
+    a, e = np.full(log.num_pairs, 0.5), np.full(log.num_positions, 0.5)
+    e[0] = 1.0
+    on_first = log.clicks[log.positions == 1]
+    mean = (on_first.sum() + 1) / (len(on_first) + 2)
+    shown = np.bincount(log.pairs, minlength=log.num_pairs)
+    places = log.positions - 1
+    for _ in range(rounds):
+        ra, re = a[log.pairs], e[places]
+        attracts = np.where(log.clicks == 1, 1.0, ra * (1 - re) / (1 - ra * re))
+        looks = np.where(log.clicks == 1, 1.0, re * (1 - ra) / (1 - ra * re))
+        a = (np.bincount(log.pairs, attracts) + 2 * mean) / (shown + 2)
+        e = (np.bincount(places, looks) + 1) / (np.bincount(places) + 2)
+        e[0] = 1.0
+    return a, e
+
+
+@pytest.mark.filterwarnings("error")
+def test_rare_clicks_give_the_true_probabilities() -> None:
+    log, examination, attraction = rare_clicks()
+    model = clicks.PositionBased().fit(log)
+    assert np.abs(model.examination - examination).max() < 0.04
+    found = model.relevance()
+    assert abs((found.value / attraction[found.query, found.doc]).mean() - 1) < 0.03
+    product = model.examination[log.positions - 1] * found.value[log.pairs]
+    assert (model.click_probability() == product).all()
+    for position in range(1, 7):
+        is_here = log.positions == position
+        assert abs(product[is_here].mean() / log.clicks[is_here].mean() - 1) < 0.01
+
+
+@pytest.mark.parametrize("kind", ["rare", "documented", "few"])
+def test_a_position_based_model_is_that_of_slow_expectation_maximisation(kind: str) -> None:
+    if kind == "rare":
+        log, rounds = rare_clicks()[0], 3000
+    elif kind == "documented":
+        random = np.random.default_rng(0)
+        attraction = random.uniform(0.05, 0.9, (20, 6))
+        looked_at = np.array([1.0, 0.7, 0.5, 0.35, 0.25, 0.2])
+        log, rounds = log_of_pages(random, attraction, looked_at, 3000)[0], 1000
+    else:
+        log, rounds = simulated("pbm", 40)[0], 5000
+    model = clicks.PositionBased().fit(log)
+    attraction, examination = slow_position_based(log, rounds)
+    assert np.abs(model.examination - examination).max() < 1e-4
+    assert np.abs(model._attraction - attraction).max() < 1e-4
+
+
+@pytest.mark.parametrize("kind", [clicks.PositionBased, clicks.DynamicBayesian])
+def test_a_fit_that_has_not_converged_warns(kind: Any) -> None:
+    log, _ = simulated("dbn", 300)
+    name = kind.__name__
+    with pytest.warns(rr.RustrankWarning, match=rf"{name} has not converged: .* 2 .*iterations=20"):
+        kind(2).fit(log)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        enough, more = kind().fit(log), kind(5000).fit(log)
+    assert (enough.relevance().value == more.relevance().value).all()
+
+
+def test_a_log_without_the_first_position_has_another_first() -> None:
+    log = clicks.ClickLog([1, 1, 2, 2], [1] * 4, [1, 2, 2, 1], [2, 3, 2, 3], [1, 0, 1, 0])
+    model = clicks.PositionBased().fit(log)
+    assert model.examination[:2].tolist() == [0.5, 1.0]
+    assert 0 < model.examination[2] < 0.5
+
+
+@pytest.mark.filterwarnings("ignore:.*has not converged")
 @pytest.mark.parametrize("kind", ["pbm", "dbn"])
 def test_every_round_raises_the_likelihood(kind: str) -> None:
     log, _ = simulated(kind, 300, seed=5)
@@ -127,7 +218,9 @@ def test_every_round_raises_the_likelihood(kind: str) -> None:
     for rounds in range(1, 12):
         if kind == "pbm":
             pbm = clicks.PositionBased(rounds).fit(log)
-            values.append(penalised(pbm, log, pbm._attraction, pbm._examined))
+            on_first = log.clicks[log.positions == 1]
+            mean = (on_first.sum() + 1) / (len(on_first) + 2)
+            values.append(penalised(pbm, log, pbm._attraction, pbm.examination[1:], mean=mean))
         else:
             dbn = clicks.DynamicBayesian(rounds).fit(log)
             gamma = np.array([dbn.continuation])
@@ -186,7 +279,7 @@ def test_models_say_what_they_need() -> None:
     with pytest.raises(rr.ParamError, match="continuation: got 0"):
         clicks.DynamicBayesian(continuation=0)
     log = clicks.ClickLog([1, 1], [1, 1], [1, 2], [1, 3], [0, 1])
-    assert clicks.PositionBased(2).fit(log).relevance().value.shape == (2,)
+    assert clicks.PositionBased().fit(log).relevance().value.shape == (2,)
     for kind in (clicks.Cascade, clicks.DynamicBayesian):
         with pytest.raises(rr.DataError, match="position 3 and not 2"):
             kind().fit(log)
