@@ -113,7 +113,7 @@ impl CombineArgs {
 }
 
 const METHODS: &str =
-    "\"sweep\", \"coordinate\", \"best_first\", \"most_different_first\" or \"average\"";
+    "\"coordinate\", \"powell\", \"best_first\", \"most_different_first\" or \"average\"";
 
 /// Alpha, the value and the interval; then the curve: where its intervals begin and end, their
 /// values, and whether they are all.

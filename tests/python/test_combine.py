@@ -228,7 +228,12 @@ def test_what_cannot_be_used_is_named(two: Two, boosters: tuple[Any, Any, Any, A
     with pytest.raises(rr.ParamError, match="a sweep is of two rankers: got 1"):
         rr.Combiner(method="sweep").fit([a], y, qid=qid)
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"method": "guess"}, 'method is not known: got "guess"'),
+        (
+            {"method": "pow"},
+            "method: got 'pow', expected nested pairs .*, or one of auto, sweep, coordinate, powell, best_first, "
+            "most_different_first, average, lambdarank, lambdarank_net$",
+        ),
+        ({"method": 3}, "method: got 3, expected nested pairs"),
         ({"alphas": (1.0, 1.0)}, "the range of alpha"),
         ({"alphas": 3}, "alphas: got 3"),
         ({"metric": "ndgc"}, "ndgc"),
@@ -252,6 +257,13 @@ def test_what_cannot_be_used_is_named(two: Two, boosters: tuple[Any, Any, Any, A
         _ = rr.Combiner().weights
     with pytest.raises(rr.RustrankError, match="fitted to scores"):
         _ = rr.Combiner().fit([a, b], y, qid=qid).booster
+
+
+def test_the_command_offers_the_methods_of_the_combiner() -> None:
+    from rustrank.cli.commands import combine
+    from rustrank.combining import _fit_input
+
+    assert combine._METHODS == _fit_input.METHODS
 
 
 def test_edge_cases_have_clear_answers() -> None:

@@ -582,6 +582,28 @@ def test_a_single_ranker_is_not_called_the_highest() -> None:
     assert "p (Holm) corrects the latter for the 3 pairs" in made.html
 
 
+def test_queries_left_out_are_explained_by_the_rule_of_each_metric() -> None:
+    # One query without a relevant doc, one whose docs are all alike, one with both labels.
+    labels, queries = [0, 0, 1, 1, 0, 1], [1, 1, 2, 2, 3, 3]
+    scores = [2.0, 1.0, 2.0, 1.0, 2.0, 1.0]
+    metrics = ["precision@10", "map", "pairwise"]
+
+    def said(**options: str) -> str:
+        made = rr.report(
+            {"a": scores}, labels, qid=queries, metrics=metrics, resamples=0, **options
+        )
+        return text_of(parsed(made.html)[0])
+
+    assert (
+        "Queries left out of the mean: 1 of precision@10, 1 of map, as no doc is relevant; "
+        "2 of pairwise, as no two docs have different labels."
+    ) in said()
+    assert "2 of map, as no doc is relevant, or all docs have one label" in said(
+        empty="skip-one-label"
+    )
+    assert "left out of the mean" not in said(empty="zero")
+
+
 def test_the_documents_of_the_mean_shapley_values_are_named(tmp_path: Path) -> None:
     data = rr.datasets.make_polynomial(60, 20, seed=1)
     booster = rr.train(rr.Dataset(data.X, data.y, qid=data.qid), num_trees=3)

@@ -21,7 +21,7 @@ from rustrank.errors import (
 )
 from rustrank.inputs.docs import DocArguments, has_parts, is_dataset, is_table, judged_docs
 from rustrank.inputs.rankers import is_ranker, scores_of
-from rustrank.inputs.scalars import flag, named, real, text, whole
+from rustrank.inputs.scalars import choice, flag, named, real, whole
 from rustrank.inputs.vectors import first_true
 from rustrank.model.conversion import own_booster
 
@@ -34,18 +34,34 @@ if TYPE_CHECKING:
 #: The arguments of `fit`, which a held-out set may have, too.
 _FIELDS = ("rankers", "docs", "y", "X", "qid", "group", "query_weight", "tie_break")
 
+#: The names of the methods, which nested pairs are another one of.
+METHODS = (
+    "auto",
+    "sweep",
+    "coordinate",
+    "powell",
+    "best_first",
+    "most_different_first",
+    "average",
+    "lambdarank",
+    "lambdarank_net",
+)
+_EXPECTED = "nested pairs of numbers such as ((0, 1), 2), or one of"
+
 
 class CombinerOptions:
     """The metric to maximise, and the search for weights."""
 
     def __init__(self, judging: Judging, options: Mapping[str, Any]) -> None:
-        """Check the kinds of options; the core checks names and ranges."""
+        """Check the kinds of options and the method; the core checks ranges."""
         if len(judging.metrics) != 1:
             message = f"metric: got {len(judging.metrics)} metrics, expected one"
             raise ParamError(message, code="metric.name")
         self.judging = judging
         listed = isinstance(options["method"], (tuple, list))
-        self.method = "tree" if listed else text("method", options["method"])
+        self.method = (
+            "tree" if listed else choice("method", options["method"], METHODS, of=_EXPECTED)
+        )
         self.tree = _tree(options["method"]) if listed else None
         self.alphas = _alphas(options["alphas"])
         self.negative = flag("negative", options["negative"])

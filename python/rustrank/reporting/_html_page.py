@@ -16,6 +16,8 @@ from rustrank.reporting._html_models import data, importance, learning, settings
 from rustrank.reporting._svg_charts import Line, fall_chart, interval_track, line_chart
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rustrank.reporting._findings import Findings
 
 _UNCORRECTED = (
@@ -138,17 +140,31 @@ def _all_metrics(findings: Findings) -> html.Markup:
             cells.append(html.emphasised(shown) if one[metric] == most[metric] else shown)
         rows.append([name, *cells])
     some = next(iter(evaluations.values()))
-    skipped = [
-        f"{one.num_skipped:,} of {metric}" for metric, one in some.items() if one.num_skipped
-    ]
-    left_out = (
-        "Queries left out of the mean, since all orders of their docs are equally good: "
-        f"{', '.join(skipped)}."
+    skipped = _queries_left_out(
+        {metric: one.num_skipped for metric, one in some.items()}, findings.judging.empty
     )
     return html.joined(
         html.table("All metrics, the highest in bold", ["ranker", *metrics], rows),
-        html.note(left_out) if skipped else None,
+        html.note(skipped) if skipped else None,
     )
+
+
+def _queries_left_out(skipped: Mapping[str, int], empty: str) -> str:
+    """Say how many queries each metric leaves out of its mean, and by what rule."""
+    nothing = "no doc is relevant"
+    if empty == "skip-one-label":
+        nothing += ", or all docs have one label"
+    rules = {nothing: False, "no two docs have different labels": True}
+    found = []
+    for rule, is_of_pairs in rules.items():
+        counts = [
+            f"{number:,} of {metric}"
+            for metric, number in skipped.items()
+            if number and metric.startswith("pairwise") == is_of_pairs
+        ]
+        if counts:
+            found.append(f"{', '.join(counts)}, as {rule}")
+    return f"Queries left out of the mean: {'; '.join(found)}." if found else ""
 
 
 def _chance(findings: Findings) -> html.Markup | None:
