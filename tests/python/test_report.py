@@ -588,7 +588,7 @@ def test_queries_left_out_are_explained_by_the_rule_of_each_metric() -> None:
     scores = [2.0, 1.0, 2.0, 1.0, 2.0, 1.0]
     metrics = ["precision@10", "map", "pairwise"]
 
-    def said(**options: str) -> str:
+    def said(**options: Any) -> str:
         made = rr.report(
             {"a": scores}, labels, qid=queries, metrics=metrics, resamples=0, **options
         )

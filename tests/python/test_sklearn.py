@@ -16,6 +16,7 @@ pytest.importorskip("sklearn")
 
 import sklearn
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
     GridSearchCV,
@@ -105,6 +106,39 @@ def test_a_search_passes_query_ids_to_folds_training_and_scores(kind: Any) -> No
         search.best_estimator_.booster_ == clone(search.best_estimator_).fit(X, Y, qid=QID).booster_
     )
     assert search.score(X, Y, qid=QID) == search.best_estimator_.score(X, Y, qid=QID)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "search", "combined"])
+def test_a_pipeline_that_takes_the_column_of_queries_is_judged_with_it(kind: str) -> None:
+    table = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(qid=QID, label=Y)
+    parts = [("scaled", StandardScaler(), ["a", "b"])]
+    columns = ColumnTransformer(parts, remainder="passthrough", verbose_feature_names_out=False)
+    ranker: Any = make_pipeline(columns.set_output(transform="pandas"), rr.LambdaMART(**SMALL))
+    if kind == "search":
+        ranker = GridSearchCV(ranker, {"lambdamart__num_leaves": [4]}, cv=rr.QueryFolds(3))
+    features = table.drop(columns="label")
+    ranker.fit(features, Y, **({"groups": QID} if kind == "search" else {}))
+    scores = ranker.predict(features)
+    expected = rr.evaluate(scores, Y, qid=QID)
+    plain = rr.LambdaMART(**SMALL).fit(features, Y)
+    if kind == "combined":
+        alone = rr.Combiner().fit([scores, plain.predict(features)], Y, qid=QID)
+        judged = {"docs": table, "y": "label", "qid": "qid"}
+        both = rr.Combiner().fit([ranker, plain], **judged)
+        assert both.value == alone.value
+        together = alone.predict([scores, plain.predict(features)])
+        assert (both.predict(features, qid="qid") == together).all()
+        return
+    # By name, by default, and beside a ranker that does not take the column.
+    assert rr.evaluate(ranker, table, y="label", qid="qid") == expected
+    assert rr.evaluate(ranker, table, y="label") == expected
+    assert rr.evaluate(ranker, Y, X=features, qid="qid") == expected
+    renamed = table.assign(segment=QID)
+    assert rr.evaluate(ranker, renamed, y="label", segments="segment") == expected
+    rankers = {"pipeline": ranker, "plain": plain}
+    compared = rr.compare(ranker, scores, table, y="label", qid="qid")
+    assert compared["ndcg@10"].difference == 0
+    assert "pipeline" in rr.report(rankers, table, y="label", qid="qid", resamples=50).html
 
 
 @pytest.mark.usefixtures("routing")

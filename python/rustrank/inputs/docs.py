@@ -27,7 +27,7 @@ from rustrank.inputs.tables import (
     from_stream,
     labels_of,
     named_columns,
-    select_columns,
+    without_columns,
 )
 from rustrank.inputs.vectors import as_labels, library
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 QID = "qid"
 #: From so many rows on, all rows as one query are more likely a forgotten argument.
 _LARGE_QUERY = 1000
+#: The arguments whose columns a ranker may have been fitted with, too.
+_MAY_BE_FEATURES = ("qid", "segments")
 #: The parts of documents.
 _PARTS = ("X", "y", "qid", "group")
 #: The forms of documents, for messages.
@@ -76,6 +78,9 @@ class Docs:
     group: Any
     #: Other columns that arguments named.
     columns: Mapping[str, Any]
+    #: The features with all columns that arguments named, and the names of these by argument.
+    whole: Any
+    names: Mapping[str, str]
 
     def require_queries(self, name: str) -> None:
         """Raise `DataError` if there are no queries."""
@@ -129,15 +134,15 @@ def read_docs(
         fields["qid"] = QID
     others = columns or {}
     named = {"y": fields.get("y"), "qid": fields.get("qid"), **others}
-    names = [one for one in named.values() if isinstance(one, str)]
-    whole = as_table(X)
-    table, named = named_columns(whole, named, "X" if name == "X" else f"the table of {name}")
+    names = {argument: one for argument, one in named.items() if isinstance(one, str)}
+    whole = X
+    table, named = named_columns(as_table(X), named, "X" if name == "X" else f"the table of {name}")
     if names:
-        X = select_columns(X, [label for label in labels_of(X) if label not in names])
+        X = without_columns(X, names.values())
     if _is_ranking(given) and not _are_numbered(given.feature_names):
         table = Array(given.X, given.feature_names)
     y, qid = named.pop("y"), named.pop("qid")
-    return Docs(table, X, y, qid, fields.get("group"), named)
+    return Docs(table, X, y, qid, fields.get("group"), named, whole, names)
 
 
 def _fields(given: Any, name: str, arguments: DocArguments, is_further: bool) -> dict[str, Any]:
@@ -206,15 +211,18 @@ class JudgedDocs:
     X: Any = None
     #: What queries are grouped by.
     segments: Any = None
-    #: The column of the features that has the segments, and the features with it, for rankers that score it.
-    segment_column: str | None = None
-    X_with_segments: Any = None
+    #: The columns that have the queries and the segments, and the features with them, for rankers that score them.
+    more_columns: tuple[str, ...] = ()
+    X_with_more: Any = None
     #: The further labels of a Dataset, by name.
     extra_labels: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
 
     def features_of(self, names: Sequence[str]) -> Any:
         """Return what a ranker scores that has features of these names."""
-        return self.X_with_segments if self.segment_column in names else self.X
+        others = [column for column in self.more_columns if column not in names]
+        if len(others) == len(self.more_columns):
+            return self.X
+        return without_columns(self.X_with_more, others)
 
 
 def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
@@ -239,14 +247,13 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
         X = docs
     else:
         arguments, name = arguments._replace(y=docs), "X"
-    column, with_segments = None, None
+    more: tuple[str, ...] = ()
+    with_more = None
     if X is not None and (has_parts(X) or is_table(X)):
         weights = {"query_weight": weight if isinstance(weight, str) else None}
-        if isinstance(segments, str):
-            X = from_stream(X) if _is_stream(X) else X
-            column, with_segments = segments, read_docs(X, name, arguments, columns=weights).X
         read = read_docs(X, name, arguments, columns={"segments": segments, **weights})
         X, arguments = read.X, DocArguments(read.y, read.qid, read.group)
+        more, with_more = _more_columns(read)
         segments, of_row = read.columns["segments"], read.columns["query_weight"]
         weight = weight if of_row is None else query_weight_of_rows(of_row, read.qid, read.group)
     else:
@@ -257,7 +264,15 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
         _warn_of_one_query(len(labels))
     queries, ids = queries_of(arguments.qid, arguments.group, len(labels))
     weight = as_query_weight(weight, ids)
-    return JudgedDocs(labels, queries, ids, weight, X, segments, column, with_segments)
+    return JudgedDocs(labels, queries, ids, weight, X, segments, more, with_more)
+
+
+def _more_columns(read: Docs) -> tuple[tuple[str, ...], Any]:
+    """Return the columns of queries and segments, which may be features as well, and the features with them."""
+    others = [one for argument, one in read.names.items() if argument not in _MAY_BE_FEATURES]
+    found = (read.names[one] for one in _MAY_BE_FEATURES if one in read.names)
+    more = tuple(one for one in dict.fromkeys(found) if one not in others)
+    return more, without_columns(read.whole, others) if more else None
 
 
 def _warn_of_one_query(num_rows: int) -> None:
@@ -272,11 +287,13 @@ def _warn_of_one_query(num_rows: int) -> None:
 
 def unjudged_docs(X: Any, qid: Any, group: Any) -> JudgedDocs:
     """Return documents to be scored as documents whose labels do not matter."""
+    more, with_more = ((qid,), X) if isinstance(qid, str) else ((), None)
     X, columns = named_columns(X, {"qid": qid})
     qid = columns["qid"]
     num_rows = X.num_docs if is_dataset(X) else as_table(X).num_rows
     queries, ids = queries_of(qid, group, num_rows)
-    return JudgedDocs(np.zeros(num_rows, np.float32), queries, ids, X=X)
+    labels = np.zeros(num_rows, np.float32)
+    return JudgedDocs(labels, queries, ids, X=X, more_columns=more, X_with_more=with_more)
 
 
 def _of_dataset(dataset: Dataset, given: Mapping[str, Any], X: Any) -> JudgedDocs:

@@ -97,7 +97,7 @@ def _predicted(ranker: Any, docs: JudgedDocs, name: str, num_threads: int | None
         message = f"{name} is a {kind}, which needs features to score: pass X="
         raise ParamError(message, code="rankers")
     try:
-        if docs.segment_column is not None:
+        if docs.more_columns:
             docs = replace(docs, X=docs.features_of(_features_scored(ranker)))
         predict, X = _function(ranker, docs, name)
         options = {} if library(ranker) in _BOOSTED else _options(predict, docs, num_threads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -469,6 +469,11 @@ def select_columns(X: Any, labels: Sequence[Any]) -> Any:
     if library(X) == "pyarrow":
         return X.select(list(labels))
     return {label: X[label] for label in labels}
+
+
+def without_columns(X: Any, names: Collection[Any]) -> Any:
+    """Return a table of any kind without some columns."""
+    return select_columns(X, [label for label in labels_of(X) if label not in names])
 
 
 def as_names(given: Any) -> list[str] | None:
