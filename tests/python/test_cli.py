@@ -1,7 +1,9 @@
 """The command line, as a shell sees it."""
 
+import contextlib
 import csv
 import gzip
+import io
 import json
 import os
 import signal
@@ -449,6 +451,81 @@ def test_an_input_is_not_written_over(data: Path, arguments: str) -> None:
     assert "is read and would be written over: name another file to write" in done.stderr
     assert [path.read_bytes() for path in names.values()] == before
     assert not (data.parent / "model.rrk").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ("train {data} {other}", "a model"),
+        ("train {data} {other} --valid {data}", "a model"),
+        ("train {data} new.rrk --checkpoint {other}", "a model"),
+        ("tune {data} {other} --try num_leaves=2,3", "a model"),
+        ("tune {data} new.rrk --try num_leaves=2,3 --plot {other}", "a picture"),
+        ("auto {data} {other} --time-limit 1", "a model"),
+        ("adapt {model} {data} --save {other}", "a model"),
+        ("combine {data} {model} {model} --save {other}", "a model"),
+        ("combine {data} {a} {b} --scores {other}", "a file of scores"),
+        ("score {model} {data} --out {other}", "a file of scores"),
+        ("convert {model} {other}", "a model"),
+        ("report {data} {a} {b} --out {other}", "an HTML page"),
+    ],
+)
+def test_a_file_of_another_kind_is_not_replaced(
+    data: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, kind: str
+) -> None:
+    folder = data.parent
+    other, model = folder / "other.txt", folder / "model.rrk"
+    with pytest.warns(rr.RustrankWarning, match="one value"):
+        train = rr.Dataset.from_letor(data)
+    rr.train(train, num_trees=1, min_leaf_docs=1).save(model)
+    names = {"data": data, "a": folder / "a.txt", "b": folder / "b.txt", "other": other}
+    filled = arguments.format_map({**names, "model": model}).split()
+    monkeypatch.chdir(folder)
+    for content in (LETOR, "label,qid,f\n1,a,0.5\n", '{"a": 1}\n', "\x89\0"):
+        other.write_text(content, "utf-8")
+        code, said = in_process(filled)
+        assert code == 2, said
+        assert f"{other}: this file exists and is not {kind}, which would replace it" in said
+        assert "name another file, or delete this one first" in said
+        # Who forgot the option gave validation data in place of the model.
+        if arguments == "train {data} {other}":
+            assert "if it has validation data, give it by --valid" in said
+        assert other.read_text("utf-8") == content
+    assert not (folder / "new.rrk").exists()
+
+
+def in_process(arguments: list[str]) -> tuple[int, str]:
+    """Run a command in this process; return its exit code and standard error."""
+    from rustrank.cli import main
+
+    stream = io.StringIO()
+    with contextlib.redirect_stderr(stream), contextlib.redirect_stdout(io.StringIO()):
+        code = main(arguments)
+    return code, stream.getvalue()
+
+
+def test_files_of_the_same_kind_empty_ones_and_devices_are_written(data: Path) -> None:
+    folder = data.parent
+    small = ("--num-trees", "2", "--min-leaf-docs", "1")
+    for name in ("web.rrk", "/dev/null"):
+        for _ in range(2):
+            good_but_warned("train", data, name, *small, cwd=folder)
+    (folder / "empty").touch()
+    good_but_warned("train", data, "empty", *small, cwd=folder)
+    for ending in (".rrk", ".txt", ".json", ".xml", ".onnx"):
+        for _ in range(2):
+            good_but_warned("convert", "web.rrk", f"out{ending}", cwd=folder)
+            # What one format holds may become another one.
+            good_but_warned("convert", "web.rrk", f"out{ending}", "--to", "rustrank", cwd=folder)
+            good_but_warned("convert", "web.rrk", f"out{ending}", cwd=folder)
+    for _ in range(2):
+        good_but_warned("score", "web.rrk", data, "--out", "scores", cwd=folder)
+        good_but_warned("report", data, "a.txt", "b.txt", "--out", "page.html", cwd=folder)
+
+
+def good_but_warned(*arguments: Any, **more: Any) -> None:
+    done = run(*arguments, **more)
+    assert done.returncode == 0, done.stderr
 
 
 def test_text_that_begins_with_feature_0_is_read_by_all(data: Path) -> None:

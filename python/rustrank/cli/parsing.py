@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rustrank._rustrank import measures
+from rustrank.cli.replacing import MODEL, require_replaceable
 from rustrank.cli.streams import PIPE, complain, require_output, require_place
 from rustrank.errors import ParamError, suggestion
 from rustrank.exit_codes import USAGE
 from rustrank.inputs.scalars import gain_of, threads, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 #: The help about data, and about all files, which several commands share.
 DATA = """\
@@ -127,7 +129,7 @@ class Parser(argparse.ArgumentParser):
     #: The arguments that name files to read, those of them that are models, and files to write.
     reads: Sequence[str] = ()
     models: Sequence[str] = ()
-    writes: Sequence[str] = ()
+    writes: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, *names: Any, **how: Any) -> None:
         # Help keeps the line breaks of its epilog.
@@ -142,7 +144,7 @@ class Parser(argparse.ArgumentParser):
         *,
         reads: Sequence[str] = (),
         models: Sequence[str] = (),
-        writes: Sequence[str] = (),
+        writes: Mapping[str, str] = MappingProxyType({}),
         has_config: bool = True,
     ) -> None:
         """Make this the parser of a command.
@@ -156,8 +158,9 @@ class Parser(argparse.ArgumentParser):
         reads, models : sequence of str
             The arguments that name files to read, and models among them: one of them at most may be
             standard input.
-        writes : sequence of str
-            The arguments that name files to write, none of which may be a file to read that is no model.
+        writes : mapping
+            The arguments that name files to write, and the kinds of these in `rustrank.cli.replacing`. None may
+            be a file to read that is no model, or replace a file of another kind.
         has_config : bool
             Whether options may come from a file.
         """
@@ -249,8 +252,13 @@ def require_files(options: argparse.Namespace) -> None:
     if pipes > 1:
         message = f"files: got {PIPE} for {pipes} of them, expected it for one at most"
         raise ParamError(message, code="files")
-    for output in named(parser.writes):
+    has_valid = getattr(options, "valid", ()) is None
+    hint = "; if it has validation data, give it by --valid" if has_valid else ""
+    for argument, kind in parser.writes.items():
+        output = getattr(options, argument)
         require_place(output, *named(parser.reads))
+        if output is not None and output != PIPE:
+            require_replaceable(output, kind, hint if kind == MODEL else "")
 
 
 def passed(options: argparse.Namespace, *names: str) -> dict[str, Any]:

@@ -81,6 +81,8 @@ def require_place(output: str | None, *inputs: str | None) -> None:
                 continue
             message = f"{output} is read and would be written over: name another file to write"
             raise ParamError(message, code="output")
+    if Path(output).exists() and not Path(output).is_file() and not Path(output).is_dir():
+        return  # A pipe or a device, which nothing takes the place of.
     folder = Path(output).parent
     for is_wrong, code in (
         (not folder.exists(), errno.ENOENT),

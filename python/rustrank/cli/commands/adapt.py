@@ -9,6 +9,7 @@ from rustrank.cli.category_columns import texts_of_models
 from rustrank.cli.parsing import DATA, READING, listed, passed
 from rustrank.cli.rankers import load_model
 from rustrank.cli.reading import checked_judging, data_files, read_docs
+from rustrank.cli.replacing import MODEL, PLOT
 from rustrank.cli.streams import print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
@@ -50,7 +51,7 @@ def register(parser: Parser) -> None:
         _EPILOG,
         reads=("target", "more_data", "background", "held_out", "valid_closed", "valid_open"),
         models=("base", "also"),
-        writes=("save", "plot"),
+        writes={"save": MODEL, "plot": PLOT},
     )
     add = parser.add
     add("base", "BASE", "the model to adapt")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rustrank.cli.commands.train import datasets_of
 from rustrank.cli.parsing import READING, passed
 from rustrank.cli.reading import data_files, lines_in_errors
+from rustrank.cli.replacing import MODEL
 from rustrank.cli.streams import print_result, save_model
 from rustrank.errors import DataError
 
@@ -29,7 +30,7 @@ examples:
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    reads, writes = ("data", "more_data"), ("model",)
+    reads, writes = ("data", "more_data"), {"model": MODEL}
     parser.define(_run, "[options] DATA MODEL", _EPILOG, reads=reads, writes=writes)
     add = parser.add
     add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip; Parquet or CSV")

@@ -10,6 +10,7 @@ from rustrank.cli.category_columns import texts_of_models
 from rustrank.cli.parsing import DATA, JUDGING, READING, passed
 from rustrank.cli.rankers import has_scores, load_model, models_of, read_ranker
 from rustrank.cli.reading import checked_judging, data_files, read_docs
+from rustrank.cli.replacing import MODEL, PLOT, SCORES
 from rustrank.cli.streams import PIPE, print_result, save_model, save_plot
 from rustrank.errors import ParamError
 
@@ -55,7 +56,8 @@ _METHODS = (
 def register(parser: Parser) -> None:
     """Add the arguments."""
     usage = "[options] DATA {SCORES | MODEL}..."
-    reads, writes = ("data", "files", "valid", "more_data"), ("save", "scores", "plot")
+    reads = ("data", "files", "valid", "more_data")
+    writes = {"save": MODEL, "scores": SCORES, "plot": PLOT}
     parser.define(_run, usage, _EPILOG, reads=reads, writes=writes)
     add, flag = parser.add, parser.flag
     add("data", "DATA", "the docs that weights are fitted to")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rustrank.cli.rankers import load_model
+from rustrank.cli.replacing import MODEL
 from rustrank.cli.streams import PIPE
 from rustrank.errors import ParamError, dropped_warnings
 from rustrank.model.best_iteration import LATER_ROUNDS
@@ -40,7 +41,7 @@ _ENDINGS = {
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    parser.define(_run, "[options] MODEL OUT", _EPILOG, has_config=False)
+    parser.define(_run, "[options] MODEL OUT", _EPILOG, writes={"out": MODEL}, has_config=False)
     add = parser.add
     add("model", "MODEL", "a model file of any library")
     add("out", "OUT", "where to write it")

@@ -10,6 +10,7 @@ from rustrank.cli.category_columns import texts_of_models
 from rustrank.cli.parsing import DATA, DRAWING, JUDGING, METRICS, READING, listed, passed
 from rustrank.cli.rankers import models_of, read_scores
 from rustrank.cli.reading import checked_judging, data_files, read_docs
+from rustrank.cli.replacing import PAGE
 from rustrank.cli.streams import PIPE, print_result
 from rustrank.errors import ParamError
 from rustrank.inputs.scalars import choice
@@ -45,7 +46,7 @@ examples:
 def register(parser: Parser) -> None:
     """Add the arguments."""
     usage, reads = "[options] DATA RANKER...", ("data", "more_data")
-    parser.define(_run, usage, _EPILOG, reads=reads, models=("rankers",), writes=("out",))
+    parser.define(_run, usage, _EPILOG, reads=reads, models=("rankers",), writes={"out": PAGE})
     add = parser.add
     add("data", "DATA", "the docs that rankers are judged by")
     add("rankers", "RANKER", "a model or scores, perhaps as NAME=FILE", nargs="+")

@@ -11,6 +11,7 @@ from rustrank.cli.file_kinds import is_table, require_text
 from rustrank.cli.parsing import READING, reading_of
 from rustrank.cli.rankers import load_model
 from rustrank.cli.reading import read_docs
+from rustrank.cli.replacing import SCORES
 from rustrank.cli.streams import PIPE, path_of
 from rustrank.errors import RustrankError
 
@@ -36,7 +37,7 @@ examples:
 def register(parser: Parser) -> None:
     """Add the arguments."""
     usage = "[options] MODEL DATA..."
-    reads, writes = ("model", "data"), ("out",)
+    reads, writes = ("model", "data"), {"out": SCORES}
     parser.define(_run, usage, _EPILOG, reads=reads, writes=writes, has_config=False)
     parser.add("model", "MODEL", "a model file")
     parser.add("data", "DATA", "LETOR or SVMlight text, plain or gzip; Parquet or CSV", nargs="+")

@@ -17,6 +17,7 @@ from rustrank.cli.reading import (
     lines_in_errors,
     read_docs,
 )
+from rustrank.cli.replacing import MODEL
 from rustrank.cli.streams import path_of, print_result, save_model
 from rustrank.errors import DataError, ParamError, shown
 from rustrank.formatting import number, text_table
@@ -65,7 +66,7 @@ _KINDS = {"early_stopping": "int"}
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    reads, writes = ("data", "valid", "more_data"), ("model", "checkpoint")
+    reads, writes = ("data", "valid", "more_data"), {"model": MODEL, "checkpoint": MODEL}
     usage = "[options] DATA MODEL"
     parser.define(_run, usage, _EPILOG, reads=reads, models=("base",), writes=writes)
     add, flag = parser.add, parser.flag

@@ -10,6 +10,7 @@ from rustrank._rustrank import objectives
 from rustrank.cli.category_columns import declared
 from rustrank.cli.parsing import READING, passed
 from rustrank.cli.reading import categorical_of, checked_judging, data_files, read_docs
+from rustrank.cli.replacing import ANY, MODEL, PLOT
 from rustrank.cli.streams import print_result, save_model, save_plot
 from rustrank.errors import ParamError, UnknownNameError, suggestion
 from rustrank.inputs.scalars import choice
@@ -49,7 +50,7 @@ _RANGE = re.compile(r"(.+?)\.\.(.+?)(:log)?")
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
-    reads, writes = ("data", "valid", "more_data"), ("model", "plot", "records")
+    reads, writes = ("data", "valid", "more_data"), {"model": MODEL, "plot": PLOT, "records": ANY}
     parser.define(_run, "[options] DATA MODEL", _EPILOG, reads=reads, writes=writes)
     add = parser.add
     add("data", "DATA", "the training set: LETOR or SVMlight text, plain or gzip; Parquet or CSV")
