@@ -163,14 +163,17 @@ def test_inspect_tells_what_is_in_a_file(data: Path) -> None:
         "docs a query       2 to 3, median 2",
         "queries            1 without a relevant doc, 1 with one label only",
         "repeated rows      1",
-        "constant features  1: 2",
-        "missing values in  1: 1 (14.3%)",
+        "features           f0 to f1; f1 is number 2 in the file",
+        "constant features  1: f1",
+        "missing values in  1: f0 (14.3%)",
     ):
         assert part in text, text
     rows = good("inspect", data, "--features").splitlines()
-    assert rows[1].split() == ["1", "7", "1", "0.25", "2"]
-    assert rows[2].split() == ["2", "7", "0", "1", "1", "constant"]
+    assert rows[0].split() == ["feature", "in", "file", "docs", "missing", "min", "max"]
+    assert rows[1].split() == ["f0", "1", "7", "1", "0.25", "2"]
+    assert rows[2].split() == ["f1", "2", "7", "0", "1", "1", "constant"]
     shown = json.loads(good("inspect", data, "--json"))
+    assert [(one["name"], one["index"]) for one in shown["features"]] == [("f0", 1), ("f1", 2)]
     assert (shown["rows"], shown["labels"]) == (7, [[0.0, 4], [1.0, 2], [2.0, 1]])
 
 
@@ -539,6 +542,10 @@ def test_text_that_begins_with_feature_0_is_read_by_all(data: Path) -> None:
     good("train", path, model, *few, "--zero-based", "--max-features", 2)
     scores = [float(score) for score in good("score", model, path, "--zero-based").splitlines()]
     assert len(scores) == 60
+    told = good("inspect", path, "--zero-based")
+    assert "features           f0 to f1\n" in told
+    rows = good("inspect", path, "--zero-based", "--features").splitlines()
+    assert [row.split()[:2] for row in rows] == [["feature", "docs"], ["f0", "60"], ["f1", "60"]]
     assert scores[0] < scores[2], "feature 0 says what is relevant"
     assert run("score", model, path).returncode == 65
     told = good("combine", path, model, model, "--zero-based")

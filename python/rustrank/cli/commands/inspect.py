@@ -96,9 +96,16 @@ def _data(file: str, options: argparse.Namespace) -> dict[str, Any]:
     if is_table(file):
         from rustrank.cli.table_summary import table_summary
 
-        return table_summary(read_docs([file], options, values=True, labelled=False))
+        summary = table_summary(read_docs([file], options, values=True, labelled=False))
+        for one in (*summary["features"], *summary["text"], *summary["dates"]):
+            one["name"] = one["index"]
+        return summary
     require_text(file)
     summary = _rustrank.inspect_letor(path_of(file), LetorOptions(**reading_of(options)))
+    # As models, warnings and options call them.
+    first = 0 if options.zero_based else 1
+    for one in summary["features"]:
+        one["name"] = f"f{one['index'] - first}"
     if summary["rows"] and not summary["features"]:
         summary["findings"].append(_NO_FEATURES)
     return summary
@@ -149,9 +156,9 @@ def _can_print(text: str) -> bool:
 
 def _facts(summary: dict[str, Any]) -> str:
     features = summary["features"]
-    constant = [str(one["index"]) for one in features if one["constant"]]
+    constant = [one["name"] for one in features if one["constant"]]
     missing = [
-        f"{one['index']} ({100 * one['missing'] / summary['rows']:.1f}%)"
+        f"{one['name']} ({100 * one['missing'] / summary['rows']:.1f}%)"
         for one in [*features, *summary.get("text", ()), *summary.get("dates", ())]
         if one["missing"]
     ]
@@ -165,15 +172,23 @@ def _facts(summary: dict[str, Any]) -> str:
         ("missing values in", _some(missing)),
     ]
     if features:
-        facts.insert(0, ("features", f"{features[0]['index']} to {features[-1]['index']}"))
+        ends = f"{features[0]['name']} to {features[-1]['name']}"
+        if _has_other_numbers(features):
+            ends += f"; {features[-1]['name']} is number {features[-1]['index']} in the file"
+        facts.insert(0, ("features", ends))
     if not summary["sorted_by_qid"]:
         facts.append(("order", "the docs of a query do not stand together"))
     for kind in ("text", "dates"):
         if found := [
-            f"{one['index']} ({one['distinct']:,} values)" for one in summary.get(kind, ())
+            f"{one['name']} ({one['distinct']:,} values)" for one in summary.get(kind, ())
         ]:
             facts.append((f"{kind} in", _some(found)))
     return text_table(facts[0], facts[1:], left=2)
+
+
+def _has_other_numbers(features: list[dict[str, Any]]) -> bool:
+    """Whether a file counts features from 1, and their names count from 0."""
+    return any(f"f{one['index']}" != one["name"] != one["index"] for one in features)
 
 
 def _some(names: list[str]) -> str:
@@ -197,9 +212,11 @@ def _findings(path: str, summary: dict[str, Any]) -> str:
 
 
 def _feature_table(summary: dict[str, Any]) -> str:
+    has_numbers = _has_other_numbers(summary["features"])
     rows = [
         [
-            str(one["index"]),
+            one["name"],
+            *([str(one["index"])] if has_numbers else []),
             f"{one['rows']:,}",
             f"{one['missing']:,}",
             *("-" if one[end] is None else f"{one[end]:.6g}" for end in ("min", "max")),
@@ -207,7 +224,8 @@ def _feature_table(summary: dict[str, Any]) -> str:
         ]
         for one in summary["features"]
     ]
-    return text_table(["feature", "docs", "missing", "min", "max", ""], rows)
+    number = ["in file"] if has_numbers else []
+    return text_table(["feature", *number, "docs", "missing", "min", "max", ""], rows)
 
 
 def _facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
