@@ -200,11 +200,41 @@ def test_auto_chooses_around_what_is_said(train: rr.Dataset) -> None:
     assert booster.num_trees == 30
     chosen = chosen_by(booster)
     assert chosen["options"]["num_trees"] == 30
-    again = rr.train(dataset(query_ranks=True), **{**chosen["options"], "num_leaves": 4})
+    assert (chosen["given"], chosen["options"]["num_leaves"]) == (["num_leaves"], 4)
+    again = rr.train(dataset(query_ranks=True), **chosen["options"])
+    assert again == booster
     np.testing.assert_array_equal(again.predict(X, qid=QID), booster.predict(train))
     slow = rr.train(train, preset="auto", learning_rate=0.2, num_trees=5, progress=False)
     assert slow.params["learning_rate"] == "0.2"
-    assert "learning_rate" not in chosen_by(slow)["options"]
+    assert chosen_by(slow)["options"]["learning_rate"] == 0.2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"seed": np.int64(7), "gain": "linear", "metric": ["map", "ndcg@5"], "relevant_from": 2},
+        {"monotone": {0: 1, "f1": -1}, "interactions": [[0, 1], ["f2"]], "gain": np.arange(5.0)},
+        {"exportable": "lightgbm", "l2": np.float32(0.5), "num_threads": 1, "early_stopping": None},
+    ],
+)
+def test_what_was_given_with_auto_trains_the_same_trees_again(
+    train: rr.Dataset, given: dict[str, Any], tmp_path: Path
+) -> None:
+    rr.train(train, preset="auto", progress=False, **given).save(tmp_path / "model.rrk")
+    booster = rr.Booster.load(tmp_path / "model.rrk")
+    chosen = chosen_by(booster)
+    of_trees = given.keys() - {"num_threads", "early_stopping"}
+    assert chosen["given"] == sorted(of_trees)
+    again = rr.train(dataset(query_ranks=chosen["query_ranks"]), **chosen["options"])
+    assert again == booster
+
+
+def test_a_function_that_was_given_is_not_among_the_options(train: rr.Dataset) -> None:
+    def own(scores: Any, labels: Any) -> float:
+        return float(scores @ labels)
+
+    booster = rr.train(train, preset="auto", metric=own, num_trees=3, progress=False)
+    assert chosen_by(booster)["given"] == []
 
 
 def test_what_says_nothing_of_the_model_may_be_given(
@@ -234,10 +264,11 @@ def test_pairs_are_weighed_by_ndcg_for_the_reciprocal_rank(train: rr.Dataset) ->
     booster = rr.train(train, metric="mrr", progress=False)
     chosen = chosen_by(booster)
     assert (chosen["metric"], chosen["options"]["objective_metric"]) == ("mrr", "ndcg@10")
-    again = rr.train(dataset(query_ranks=True), metric="mrr", **chosen["options"])
+    assert chosen["options"]["metric"] == "mrr"
+    again = rr.train(dataset(query_ranks=True), **chosen["options"])
     assert again == booster
     own = rr.train(train, metric="mrr", preset="auto", objective_metric="mrr", progress=False)
-    assert "objective_metric" not in chosen_by(own)["options"]
+    assert chosen_by(own)["options"]["objective_metric"] == "mrr"
     assert (
         "objective_metric"
         not in chosen_by(rr.train(train, metric="err", progress=False))["options"]

@@ -96,7 +96,8 @@ class DescribedModel:
         """What `rustrank.train` chose from the data, and why; None where its caller chose, and of changed models.
 
         ``options`` are parameters of `rustrank.train` that train the same trees again, on a `Dataset` made with the
-        ``query_ranks`` that it has, too. ``values`` are the means of ``metric`` over ``queries`` held-out queries
+        ``query_ranks`` that it has, too: those that were chosen, and of those that the caller gave, which are named
+        in ``given``, all that change the trees, but for functions and preferences. ``values`` are the means of ``metric`` over ``queries`` held-out queries
         for each preset that was tried, by which it was chosen; ``value`` is that of the chosen one over all queries
         that were held out once.
 

@@ -8,6 +8,7 @@ Nothing here depends on the order of rows or on the number of threads.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -62,6 +63,21 @@ _NOT_OF_MODEL = {
     "seed",
     *(name for name, one in TRAININGS["train"].items() if one.group in ("run", "labels")),
 } - {"base", "guard", "preset"}
+#: Parameters that change no tree once the number of trees is known, which is always chosen, or that are data.
+_NOT_OF_TREES = _NOT_OF_MODEL - {
+    "seed",
+    "metric",
+    "exportable",
+    "gain",
+    "relevant_from",
+    "max_label",
+} | {
+    "base",
+    "guard",
+    "num_trees",
+    "preferences",
+    "preset",
+}
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,8 @@ class Choice:
         All options of `rustrank.train`.
     chosen : mapping
         Those of them that were chosen.
+    given : mapping
+        Those of them that the caller gave and that change the trees, as JSON has them.
     metric : str
         What decided.
     num_queries : int
@@ -89,6 +107,7 @@ class Choice:
     data: Dataset
     options: dict[str, Any]
     chosen: dict[str, Any]
+    given: dict[str, Any]
     metric: str
     num_queries: int
     values: dict[str, float]
@@ -97,7 +116,8 @@ class Choice:
     def noted(self, booster: Booster) -> Booster:
         """Write the choice into the booster, with the number of trees that it has."""
         note = {
-            "options": {**self.chosen, "num_trees": booster.num_rounds},
+            "options": {**self.given, **self.chosen, "num_trees": booster.num_rounds},
+            "given": sorted(self.given),
             "query_ranks": self.data.query_ranks,
             "metric": self.metric,
             "queries": self.num_queries,
@@ -272,7 +292,34 @@ class _Task:
         judged = int(np.isfinite(probes[at].per_query(self.judging)).sum())
         metric = names_of_metrics(self.options["metric"])[self.place_of_metric]
         value = probes[at].value if whole is None else whole.value
-        return Choice(self.data, options, chosen, metric, judged, values, value)
+        kept = _given_of_trees(self.given, self.data.feature_names)
+        return Choice(self.data, options, chosen, kept, metric, judged, values, value)
+
+
+def _given_of_trees(given: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the options that change the trees, as JSON has them; without functions, which it has not."""
+    found = {}
+    for name, value in given.items():
+        if name not in TRAININGS["train"] or name in _NOT_OF_TREES or value is None:
+            continue
+        try:
+            found[name] = json.loads(json.dumps(_plain(value, names), allow_nan=False))
+        except (TypeError, ValueError):
+            continue
+    return found
+
+
+def _plain(value: Any, names: Sequence[str]) -> Any:
+    """Return a value without numpy's types, and with the names of features that numbers are keys of."""
+    if isinstance(value, Mapping):
+        numbers = (int, np.integer)
+        return {
+            str(names[int(key)] if isinstance(key, numbers) else key): _plain(one, names)
+            for key, one in value.items()
+        }
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(one, names) for one in value]
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def _by_valid(task: _Task, held: Dataset) -> Choice | None:

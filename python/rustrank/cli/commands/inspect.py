@@ -284,7 +284,11 @@ def _model_facts(facts: dict[str, Any]) -> str:
         facts_shown.append(("classes", ", ".join(f"{label:g}" for label in facts["classes"])))
     told = {**facts["params"], "objective": facts["objective"]}
     if (chosen := facts["chosen"]) is not None:
-        options = ", ".join(f"{name} {value}" for name, value in chosen["options"].items())
+        options = ", ".join(
+            f"{name} {value}"
+            for name, value in chosen["options"].items()
+            if name not in chosen.get("given", ())
+        )
         facts_shown.append(("chosen from the data", options))
     facts_shown += [(name, told[name]) for name in _TELLING if told.get(name) is not None]
     return text_table(facts_shown[0], facts_shown[1:], left=2)
