@@ -361,6 +361,12 @@ def test_an_interrupt_has_its_exit_code(data: Path) -> None:
     assert (child.returncode, errors) == (130, "rustrank: error: interrupted\n")
 
 
+def test_help_lists_what_an_option_offers() -> None:
+    for command in ("evaluate", "compare"):
+        shown = " ".join(good(command, "--help").split())
+        assert "skip, skip-one-label, zero or one (skip)" in shown
+
+
 def test_help_and_version() -> None:
     assert good("--version") == f"rustrank {rr.__version__}\n"
     assert "rustrank compare test.txt a.txt b.txt" in good("--help")

@@ -359,6 +359,29 @@ def test_bad_scores_are_named() -> None:
         rr.evaluate([1, 2], [[0, 1], [1, 0]])
 
 
+def test_metrics_may_be_one_text_with_commas() -> None:
+    scores, labels, group = [3.0, 2, 1, 0, 1, 2], [0, 1, 2, 0, 1, 1], [3, 3]
+    listed = rr.evaluate(scores, labels, group=group, metrics=["ndcg@1", "map"])
+    assert rr.evaluate(scores, labels, group=group, metrics="ndcg@1, map") == listed
+    assert list(listed) == ["ndcg@1", "map"]
+    with pytest.raises(rr.ParamError, match="got 2 metrics, expected one"):
+        rr.Combiner("ndcg@1,map")
+    data = rr.datasets.make_polynomial(30, seed=1)
+    train = rr.Dataset(data.X, data.y, qid=data.qid)
+    how: dict[str, Any] = {"valid": train, "num_trees": 2, "progress": False}
+    one, other = (rr.train(train, metric=given, **how) for given in ("map,err@5", ["map", "err@5"]))
+    assert one == other
+    assert list(one.history["valid"]) == ["map", "err@5"]
+    chosen = [
+        rr.train(train, metric=given, num_trees=2, progress=False, preset="auto")
+        for given in ("map,err@5", ["map", "err@5"])
+    ]
+    assert np.array_equal(chosen[0].predict(train), chosen[1].predict(train))
+    ranker = rr.LambdaMART(n_estimators=2, metric="map,err@5").fit(data.X, data.y, qid=data.qid)
+    expected = rr.evaluate(ranker, data.y, X=data.X, qid=data.qid, metrics="map")["map"]
+    assert ranker.score(data.X, data.y, qid=data.qid) == expected
+
+
 def test_unretrieved_docs_have_no_rank() -> None:
     found = rr.evaluate([-math.inf, 1, 0], [1, 0, 1], metrics=["mrr", "recall"])
     assert (found["mrr"], found["recall"]) == (0.5, 0.5)

@@ -13,7 +13,7 @@ from rustrank.cli.replacing import MODEL, require_replaceable
 from rustrank.cli.streams import PIPE, complain, require_output, require_place
 from rustrank.errors import ParamError, suggestion
 from rustrank.exit_codes import USAGE
-from rustrank.inputs.scalars import gain_of, threads, whole
+from rustrank.inputs.scalars import gain_of, separated, threads, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,7 +57,10 @@ _SHARED: dict[str, dict[str, Any]] = {
         "RULE", str, "expected", "docs with equal scores: expected, rows or worst (expected)"
     ),
     "--empty": _takes(
-        "RULE", str, "skip", "value of queries with nothing relevant: skip, zero or one (skip)"
+        "RULE",
+        str,
+        "skip",
+        "queries with nothing relevant: skip, skip-one-label, zero or one (skip)",
     ),
     "--relevant-from": _takes(
         "L", float, 1.0, "smallest label that is relevant, for map, mrr, ... (1)"
@@ -281,7 +284,7 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
 def listed(given: str | Iterable[str]) -> list[str]:
     """Return the names in texts of several, separated by commas."""
     texts = [given] if isinstance(given, str) else given
-    return [name.strip() for one in texts for name in one.split(",")]
+    return [name for one in texts for name in separated(one)]
 
 
 def add_metric_options(parser: Parser) -> None:

@@ -28,7 +28,7 @@ from rustrank.estimators.fitting import (
 from rustrank.formatting import html_facts
 from rustrank.inputs.keywords import OF_PREDICT, no_attribute, refuses_unknown
 from rustrank.inputs.queries import as_queries, query_codes
-from rustrank.inputs.scalars import seed_of, threads, whole
+from rustrank.inputs.scalars import seed_of, separated, threads, whole
 from rustrank.metrics.evaluation import evaluate
 from rustrank.model.booster import Booster
 from rustrank.model.ranking import ranks_within, top_within
@@ -264,7 +264,8 @@ class Ranker(ABC):
     def _evaluated_by(self) -> dict[str, Any]:
         """Return the first metric of ours, and its options, as for `rustrank.evaluate`."""
         given = getattr(self, "metric", "ndcg@10")
-        many = [given] if isinstance(given, str) or callable(given) else list(given)
+        given = separated(given) if isinstance(given, str) else given
+        many = [given] if callable(given) else list(given)
         names = [name for name in many if isinstance(name, str)]
         # Those of further labels are not about y.
         known = tuple(measure.partition("(")[0] for measure in measures())

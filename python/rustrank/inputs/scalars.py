@@ -89,6 +89,11 @@ def choice(
     raise kind(message, code=code or name)
 
 
+def separated(given: str) -> list[str]:
+    """Return the names in a text of several, separated by commas."""
+    return [name.strip() for name in given.split(",")]
+
+
 def flag(name: str, value: Any) -> bool:
     """Take True or False, and nothing that merely counts as such."""
     if not isinstance(value, bool):

@@ -23,7 +23,7 @@ from rustrank.inputs.queries import (
     query_ids_in_errors,
 )
 from rustrank.inputs.rankers import scores_of
-from rustrank.inputs.scalars import flag, real, text, threads, whole
+from rustrank.inputs.scalars import flag, real, separated, text, threads, whole
 from rustrank.inputs.tables import labels_of
 from rustrank.inputs.vectors import as_doubles, as_scores, check_length
 from rustrank.metrics.frames import frame, query_frame, segment_frame, segment_tables
@@ -350,7 +350,8 @@ def evaluate(
     metrics : str or sequence of str, default ("ndcg@10",)
         ``ndcg``, ``dcg``, ``err``, ``map``, ``mrr``, ``precision``, ``recall``, ``pairwise`` or
         rank-biased precision with its persistence, ``rbp(p=0.8)``, each with or without a cut, as in
-        ``err@20``, or as the mean over a range of cuts, as in ``ndcg@1..10``. Precision is divided by its cut, also where fewer docs are retrieved; without a
+        ``err@20``, or as the mean over a range of cuts, as in ``ndcg@1..10``. Several stand in a list, or in a
+        text separated by commas: ``"ndcg@10,map"``. Precision is divided by its cut, also where fewer docs are retrieved; without a
         cut, by the number of retrieved docs.
     query_weight : array-like or mapping, optional
         The weight of each query in the mean, in order of first appearance, or by id: a mapping, or
@@ -494,7 +495,7 @@ def warn_of_nothing(result: Evaluation) -> None:
 def named_metrics(metrics: Any) -> list[str]:
     if not hasattr(metrics, "__iter__") or isinstance(metrics, (bytes, Mapping)):
         raise wrong_kind("metrics", metrics, "names such as 'ndcg@10'", "metric.name")
-    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    names = separated(metrics) if isinstance(metrics, str) else list(metrics)
     for name in names:
         if not isinstance(name, str):
             raise wrong_kind("metrics", name, "a name such as 'ndcg@10'", "metric.name")

@@ -20,7 +20,7 @@ from rustrank.errors import (
     wrong_value,
 )
 from rustrank.inputs.feature_names import check_joined_texts, features_of_text
-from rustrank.inputs.scalars import as_list, choice, named, real, whole
+from rustrank.inputs.scalars import as_list, choice, named, real, separated, whole
 from rustrank.inputs.tables import check_same_names, feature_number
 from rustrank.inputs.vectors import as_doubles, first_true
 from rustrank.parameters.hints import check_objective
@@ -323,7 +323,8 @@ def _guards(given: Any) -> dict[str, float]:
 
 
 def _metrics(given: Any) -> list[str | Measurement]:
-    many = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
+    given = separated(given) if isinstance(given, str) else given
+    many = isinstance(given, Sequence) and not isinstance(given, bytes)
     metrics: list[str | Measurement] = []
     for metric in given if many else [given]:
         if isinstance(metric, str):

@@ -20,6 +20,7 @@ import numpy as np
 from rustrank.data.ranked import sets_with_ranks
 from rustrank.errors import ParamError
 from rustrank.formatting import count
+from rustrank.inputs.scalars import separated
 from rustrank.metrics.evaluation import Judging
 from rustrank.parameters.plan import (
     EarlyStopping,
@@ -227,7 +228,8 @@ class _Task:
         """The metric that candidates are compared by: NDCG@10 where it is a function of the caller's."""
         options, at = self.options, self.place_of_metric
         metric = options["metric"]
-        one = metric if isinstance(metric, str) or callable(metric) else list(metric)[at]
+        metric = separated(metric) if isinstance(metric, str) else metric
+        one = metric if callable(metric) else list(metric)[at]
         relevant_from = options["relevant_from"]
         return Judging(
             one if isinstance(one, str) else "ndcg@10",
