@@ -5,10 +5,10 @@
 #![expect(clippy::unwrap_used, reason = "a test")]
 #![expect(clippy::print_stdout, reason = "a load test says what it found")]
 
-use rustrank::model::{Child, Leaf, Model, Split, Tree};
+use rustrank::model::{Child, Component, Leaf, Linear, Model, Part, Split, Tree};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -56,9 +56,14 @@ struct Service {
 
 impl Service {
     fn start(model: &Path) -> Self {
+        Self::start_with(model, &[])
+    }
+
+    fn start_with(model: &Path, more: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_serve"))
             .arg(model)
             .arg("127.0.0.1:0")
+            .args(more)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -216,5 +221,149 @@ fn requests_that_make_no_sense_are_told_so() {
     }
     assert_eq!(client.binary(&[1.0; 4]).0, 400);
     assert_eq!(client.ask("GET /model", "", b""), (200, br#"{"num_features":3}"#.to_vec()));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A folder of a test, and the model that is saved in it.
+fn saved(name: &str, model: &Model) -> (PathBuf, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("rustrank-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("model.rrk");
+    model.save(&path).unwrap();
+    (folder, path)
+}
+
+/// How long the service takes to close a connection on which a client sends these bytes.
+fn closed_after(service: &Service, pieces: &[&[u8]], between: Duration) -> Duration {
+    let mut stream = service.client().stream.into_inner();
+    let start = Instant::now();
+    for piece in pieces {
+        if stream.write_all(piece).is_err() {
+            return start.elapsed();
+        }
+        std::thread::sleep(between);
+    }
+    // The end of the stream, or an error: the connection is closed.
+    let _ = stream.read_to_end(&mut Vec::new());
+    start.elapsed()
+}
+
+#[test]
+fn a_client_that_takes_too_long_loses_its_connection() {
+    let (folder, path) = saved("slow", &forest(1, 3, &[9; 20]));
+    let service = Service::start_with(&path, &["1"]);
+    let head = b"POST /score HTTP/1.1\r\nhost: test\r\ncontent-length: 100\r\n";
+    let byte: &[u8] = b"x";
+    let body = [&head[..], b"\r\n"].concat();
+    let cases: [Vec<&[u8]>; 4] = [
+        vec![],
+        vec![head],
+        // Byte by byte is no faster.
+        [vec![&body[..]], vec![byte; 50]].concat(),
+        vec![b"GET /model HTTP/1.1\r\nhost: test\r\n\r\n"],
+    ];
+    for pieces in cases {
+        let took = closed_after(&service, &pieces, Duration::from_millis(100));
+        let wanted = Duration::from_millis(900)..Duration::from_secs(4);
+        assert!(wanted.contains(&took), "{} pieces: {took:?}", pieces.len());
+    }
+    // A connection on which requests follow each other lives on.
+    let mut client = service.client();
+    for _ in 0..8 {
+        assert_eq!(client.ask("GET /model", "", b"").0, 200);
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn an_unfinished_request_does_not_keep_the_service() {
+    let (folder, path) = saved("unfinished", &forest(1, 3, &[9; 20]));
+    let mut service = Service::start(&path);
+    let mut unfinished = service.client();
+    let head = b"POST /score HTTP/1.1\r\nhost: test\r\ncontent-length: 100\r\n\r\n{";
+    unfinished.stream.get_mut().write_all(head).unwrap();
+    let mut open = service.client();
+    assert_eq!(open.ask("GET /model", "", b"").0, 200);
+    let start = Instant::now();
+    let id = service.process.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    while service.process.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < Duration::from_secs(15), "it does not end");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(service.process.wait().unwrap().success());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_request_has_a_limit() {
+    let (folder, path) = saved("limit", &forest(1, 3, &[9; 20]));
+    let service = Service::start(&path);
+    let mut client = service.client();
+    let length = (16 << 20) + 1;
+    let head = format!("POST /score HTTP/1.1\r\nhost: test\r\ncontent-length: {length}\r\n\r\n");
+    // It is told so once it has sent as much.
+    let request = [head.as_bytes(), &vec![b' '; length]].concat();
+    client.stream.get_mut().write_all(&request).unwrap();
+    let mut line = String::new();
+    client.stream.read_line(&mut line).unwrap();
+    assert!(line.starts_with("HTTP/1.1 413 "), "{line}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn infinite_scores_are_no_json() {
+    let mut model = Model::new(1);
+    let part = Part::Linear(Linear::new(vec![(0, 1e308)]));
+    model.add(Component::new(part)).unwrap();
+    let (folder, path) = saved("infinite", &model);
+    let service = Service::start(&path);
+    let mut client = service.client();
+    let (status, body) =
+        client.ask("POST /score", "application/json", br#"{"rows": [[1], [-100]]}"#);
+    let wanted =
+        "the score of row 1 is -inf, which JSON cannot hold: ask as application/octet-stream";
+    assert_eq!((status, String::from_utf8(body).unwrap().as_str()), (400, wanted));
+    let (status, body) = client.binary(&[1.0, -100.0]);
+    let wanted = [1e308f64, f64::NEG_INFINITY].iter().flat_map(|score| score.to_le_bytes());
+    assert_eq!((status, body), (200, wanted.collect()));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn large_requests_leave_small_ones_their_time() {
+    let (folder, path) = saved("large", &forest(1, FEATURES, &[31; 50]));
+    let service = Service::start(&path);
+    let row = format!("[{}]", vec!["0.25"; FEATURES].join(","));
+    let large = format!(r#"{{"rows":[{}]}}"#, vec![row.as_str(); 150_000].join(","));
+    let small = format!(r#"{{"rows":[{row}]}}"#);
+    let end = AtomicBool::new(false);
+    let mut times = std::thread::scope(|scope| {
+        for _ in 0..CLIENTS {
+            let (mut client, large, end) = (service.client(), large.as_bytes(), &end);
+            scope.spawn(move || {
+                while !end.load(Ordering::Relaxed) {
+                    assert_eq!(client.ask("POST /score", "application/json", large).0, 200);
+                }
+            });
+        }
+        let mut client = service.client();
+        std::thread::sleep(Duration::from_millis(500));
+        let time = |_| {
+            let start = Instant::now();
+            let (status, _) = client.ask("POST /score", "application/json", small.as_bytes());
+            assert_eq!(status, 200);
+            std::thread::sleep(Duration::from_millis(20));
+            start.elapsed() - Duration::from_millis(20)
+        };
+        let times: Vec<_> = (0..60).map(time).collect();
+        end.store(true, Ordering::Relaxed);
+        times
+    });
+    times.sort();
+    println!("beside requests of {} MiB: {:?} at the median", large.len() >> 20, times[30]);
+    assert!(times[30] < Duration::from_millis(100), "{:?}", times[30]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
