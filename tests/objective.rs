@@ -15,6 +15,7 @@ use rustrank::objective::{
 };
 use rustrank::simd::Level;
 use rustrank::{Convention, Gain, Gradient, Interrupt, Measure, Metric, random};
+use std::time::{Duration, Instant};
 
 /// The metrics whose tied docs count with their expectation; others draw an order.
 const EXACT_WITH_TIES: [Measure; 7] = [
@@ -383,6 +384,36 @@ fn an_interrupt_ends_the_work() {
     let state = State { round: 0, scores: &data.scores };
     let error = objective.gradients(&target, state, &mut gradients, &interrupt).unwrap_err();
     assert!(matches!(error.kind(), rustrank::ErrorKind::Interrupted));
+}
+
+#[test]
+fn an_interrupt_ends_the_pairs_of_a_single_query() {
+    let data = Data::of(&[query(1, 200_000, 1 << 40, 5)]);
+    let options = LambdaOptions { pairs_to: None, ..LambdaOptions::new(metric("ndcg")) };
+    let objective = RankNet::new(options).unwrap();
+    let target = Target {
+        labels: &data.labels,
+        queries: &data.queries,
+        query_weight: None,
+        row_weight: None,
+        doc_hash: &data.doc_hash,
+    };
+    let (interrupt, mut gradients) = (Interrupt::new(), vec![Gradient::default(); 200_000]);
+    let state = State { round: 0, scores: &data.scores };
+    let took = std::thread::scope(|scope| {
+        let work = || {
+            let outcome = objective.gradients(&target, state, &mut gradients, &interrupt);
+            (outcome.is_err(), Instant::now())
+        };
+        let working = scope.spawn(work);
+        std::thread::sleep(Duration::from_millis(200));
+        let raised = Instant::now();
+        interrupt.raise();
+        let (is_interrupted, ended) = working.join().unwrap();
+        assert!(is_interrupted);
+        ended.saturating_duration_since(raised)
+    });
+    assert!(took < Duration::from_millis(500), "{took:?}");
 }
 
 #[test]

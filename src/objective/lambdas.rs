@@ -11,6 +11,7 @@ use super::pair_weights::{PairTables, RankDiscounts};
 use super::ranks::RankedDocs;
 use super::tasks::Query;
 use super::{GradientCall, Objective, tied_pairs};
+use crate::Interrupt;
 use crate::error::Result;
 use crate::gradient::Gradient;
 use crate::metric::{LabelFacts, PairWeights, PreparedMetric, SwapDelta, place_in_query};
@@ -57,6 +58,9 @@ impl<const WEIGHTED: bool> Objective for PairLoss<WEIGHTED> {
         true
     }
 }
+
+/// So many pairs of a query are added between looks at the interrupt: some hundredths of a second.
+const PAIRS: usize = 1 << 27;
 
 /// What all queries of a call share.
 struct LambdaTask<'a> {
@@ -156,7 +160,7 @@ impl LambdaBuffers {
         for copy in 0..copies as u64 {
             self.rank(task, query, copy);
             self.weigh(task, query)?;
-            self.add_pairs(task, shape);
+            self.add_pairs(task, shape, query.interrupt)?;
             self.collect(copy == 0);
         }
         let sigma = task.options.sigma;
@@ -244,18 +248,28 @@ impl LambdaBuffers {
         Ok(())
     }
 
-    fn add_pairs(&mut self, task: &LambdaTask<'_>, shape: usize) {
+    fn add_pairs(
+        &mut self,
+        task: &LambdaTask<'_>,
+        shape: usize,
+        interrupt: &Interrupt,
+    ) -> Result<()> {
         let uppers = self.tables.uppers;
         if self.swap.is_some() {
             for rank in 0..uppers {
+                interrupt.check()?;
                 self.swap_row(rank);
                 self.add_rows(task, shape, rank..rank + 1);
             }
-            return;
+            return Ok(());
         }
-        self.add_rows(task, shape, 0..uppers);
+        let each = (PAIRS / self.order.docs.len().max(1)).max(1);
+        for start in (0..uppers).step_by(each) {
+            interrupt.check()?;
+            self.add_rows(task, shape, start..(start + each).min(uppers));
+        }
         if task.drawn {
-            return;
+            return Ok(());
         }
         // Between docs of equal scores there is no gap.
         let offset = task.options.gap_offset;
@@ -267,6 +281,7 @@ impl LambdaBuffers {
             let sums = (&mut self.ranked.grad[..], &mut self.ranked.hess[..]);
             self.total += tied_pairs::add(block, gains, factor, sums);
         }
+        Ok(())
     }
 
     /// The deltas of the doc at a rank with all others, as the tables of one row.

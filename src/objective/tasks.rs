@@ -4,6 +4,7 @@
 //! the result does not depend on tasks or threads. Of several errors that of the first query is reported.
 
 use super::{GradientCall, Target};
+use crate::Interrupt;
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use rayon::prelude::*;
@@ -22,6 +23,7 @@ pub(super) struct Query<'a> {
     pub(super) doc_hash: &'a [u64],
     pub(super) row_weight: Option<&'a [f64]>,
     pub(super) weight: f64,
+    pub(super) interrupt: &'a Interrupt,
 }
 
 impl Query<'_> {
@@ -128,6 +130,7 @@ impl<'a> GradientCall<'a> {
             doc_hash: &target.doc_hash[docs.clone()],
             weight: target.query_weight.map_or(1.0, |weights| weights[number]),
             row_weight: target.row_weight.map(|weights| &weights[docs]),
+            interrupt: self.interrupt,
         }
     }
 }
