@@ -6,7 +6,8 @@ mod models;
 
 use models::{Kind, Random, native_of, nets, rich, rich_of, tree};
 use rustrank::model::{
-    CellType, Child, Component, Explainer, Forest, Linear, Model, Normalisation, Part, Tree,
+    CellType, Child, Component, Explainer, Forest, Leaf, Linear, Model, Normalisation, Part, Split,
+    Tree,
 };
 use rustrank::simd::Level;
 
@@ -221,6 +222,84 @@ fn deep_trees_keep_the_sum() {
     let values = explained(&model.explainer().unwrap(), &rows, 9);
     for (values, score) in values.chunks(301).zip(scores) {
         assert!(close(values.iter().sum(), score, 3.0));
+    }
+}
+
+/// A tree in which each split has a leaf on one of its sides; no doc has come to some nodes.
+fn chained(random: &mut Random, splits: usize, kind: Kind) -> Tree {
+    let docs = |random: &mut Random| (random.below(12) * random.below(3)) as u64;
+    let split = |at: usize, random: &mut Random| {
+        let next = at as u32 + 1;
+        let below = if at + 1 < splits { Child::Split(next) } else { Child::Leaf(next) };
+        let sides = [Child::Leaf(at as u32), below];
+        let turned = usize::from(random.flag());
+        Split {
+            feature: random.below(kind.features) as u32,
+            threshold: kind.threshold(random.below(kind.thresholds)),
+            missing_left: random.flag(),
+            left: sides[turned],
+            right: sides[1 - turned],
+            docs: 20 * docs(random),
+            ..Split::default()
+        }
+    };
+    let all = (0..splits).map(|at| split(at, random)).collect();
+    let leaf =
+        |random: &mut Random| Leaf { value: random.unit() - 0.5, cover: 0.0, docs: docs(random) };
+    Tree::new(all, (0..=splits).map(|_| leaf(random)).collect())
+}
+
+#[test]
+fn a_chain_of_splits_is_explained_as_any_tree() {
+    let kind = Kind { features: 6, thresholds: 60, cells: CellType::F32 };
+    for (seed, splits) in [(1, 63), (2, 64), (3, 65), (4, 100), (5, 300), (6, 300)] {
+        let mut model = Model::new(6);
+        model.push(chained(&mut Random::new(seed), splits, kind)).unwrap();
+        let (explainer, scorer) = (model.explainer().unwrap(), model.scorer());
+        let forest = model.forests().next().unwrap();
+        let rows = rows(seed, 21, 6);
+        let values = explained(&explainer, &rows, 21);
+        for (row, values) in rows.chunks(6).zip(values.chunks(7)) {
+            let wanted = shapley(6, &|mask| expected(forest, row, mask));
+            for (found, wanted) in values.iter().zip(wanted) {
+                assert!(close(*found, wanted, 1.0), "{splits} splits: {found} {wanted}");
+            }
+            assert!(close(values[6], expected(forest, row, 0), 1.0));
+        }
+        for pair in rows.chunks_exact(12) {
+            let (above, below) = pair.split_at(6);
+            let mixed = |mask: u32| {
+                let pick = |i: usize| if mask >> i & 1 == 1 { above[i] } else { below[i] };
+                scorer.score_row(&(0..6).map(pick).collect::<Vec<f64>>()).unwrap()
+            };
+            let wanted = shapley(6, &mixed);
+            let values = explainer.contrast(above, below).unwrap();
+            for (found, wanted) in values.iter().zip(wanted) {
+                assert!(close(*found, wanted, 1.0), "{splits} splits: {found} {wanted}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chain_on_as_many_features_keeps_the_sum_and_the_bits_of_all_levels() {
+    let kind = Kind { features: 2000, thresholds: 40, cells: CellType::F32 };
+    let mut model = Model::new(2000);
+    model.push(chained(&mut Random::new(7), 2000, kind)).unwrap();
+    model.push(tree(&mut Random::new(8), 31, kind)).unwrap();
+    let rows = rows(4, 17, 2000);
+    let mut scores = vec![0.0; 17];
+    model.scorer().score(&rows, &mut scores).unwrap();
+    let portable = Explainer::at_level(&model, Level::Portable).unwrap();
+    let values = explained(&portable, &rows, 17);
+    for (values, score) in values.chunks(2001).zip(&scores) {
+        assert!(close(values.iter().sum(), *score, 1.0));
+    }
+    let difference = portable.contrast(&rows[..2000], &rows[2000..4000]).unwrap();
+    assert!(close(difference.iter().sum(), scores[0] - scores[1], 1.0));
+    for level in Level::available() {
+        let explainer = Explainer::at_level(&model, level).unwrap();
+        assert!(explained(&explainer, &rows, 17) == values, "{level:?}");
     }
 }
 

@@ -29,7 +29,7 @@ mod write;
 
 pub use composite::{Component, Model};
 #[cfg(feature = "train")]
-pub use explain::Explainer;
+pub use explain::{Explainer, StopCheck};
 pub use file::write_whole;
 pub use normalisation::Normalisation;
 #[cfg(feature = "train")]

@@ -15,6 +15,7 @@ use crate::boosting::{
 use crate::error::Result;
 use crate::model::{Child, Explainer, Leaf, Model, Part, Scorer, Split, write_whole};
 use crate::settings::RefitTrainOptions;
+use crate::simd::Level;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use std::collections::BTreeMap;
@@ -47,11 +48,11 @@ impl PyBooster {
         self.scorer.get_or_init(|| self.inner.scorer())
     }
 
-    fn explainer(&self) -> Result<&Explainer> {
+    fn explainer(&self, interrupt: &Interrupt) -> Result<&Explainer> {
         if let Some(made) = self.explainer.get() {
             return Ok(made);
         }
-        let made = self.inner.explainer()?;
+        let made = Explainer::new(&self.inner, Level::best(), &|| interrupt.check())?;
         Ok(self.explainer.get_or_init(|| made))
     }
 
@@ -284,7 +285,7 @@ impl PyBooster {
         let raw = RawTable::of(&block, &reading)?;
         let grouping = raw.grouping(queries)?;
         let values = detached(reading.num_threads, |interrupt| {
-            raw.work(RowTask::Explain(self.explainer()?), grouping.as_ref(), interrupt)
+            raw.work(RowTask::Explain(self.explainer(interrupt)?), grouping.as_ref(), interrupt)
         })?;
         Ok(NewMatrix(values, [raw.num_rows(), self.inner.num_explained_features() + 1]))
     }
@@ -293,7 +294,7 @@ impl PyBooster {
     fn contrast(&self, block: TableArg<'_>, reading: ReadArgs) -> PyResult<NewArray<f64>> {
         let raw = RawTable::of(&block, &reading)?;
         let mut values = detached(Some(1), |interrupt| {
-            raw.work(RowTask::Contrast(self.explainer()?), None, interrupt)
+            raw.work(RowTask::Contrast(self.explainer(interrupt)?), None, interrupt)
         })?;
         values.truncate(self.inner.num_raw_features());
         Ok(NewArray(values))

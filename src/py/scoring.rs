@@ -61,6 +61,7 @@ impl RowTask<'_> {
         rows: &[T],
         bounds: Option<&[usize]>,
         results: &mut [f64],
+        interrupt: &Interrupt,
     ) -> Result<()> {
         self.compute(rows, bounds, results)?;
         check_finite(results)
@@ -76,12 +77,17 @@ impl RowTask<'_> {
             (Self::Score(scorer), Some(bounds)) => scorer.score_queries(rows, bounds, results),
             (Self::Score(scorer), None) => scorer.score(rows, results),
             (Self::Classes(scorer), _) => scorer.probabilities(rows, results),
-            (Self::Explain(by), Some(bounds)) => by.explain_queries(rows, bounds, results),
-            (Self::Explain(by), None) => by.explain(rows, results),
+            (Self::Explain(by), _) => {
+                by.explain_until(&|| interrupt.check(), rows, bounds, results)
+            }
             (Self::Contrast(by), _) => {
                 let width = by.num_raw_features();
                 let (above, below) = rows.split_at(rows.len().min(width));
-                results[..width].copy_from_slice(&by.contrast(above, below)?);
+                results[..width].copy_from_slice(&by.contrast_until(
+                    &|| interrupt.check(),
+                    above,
+                    below,
+                )?);
                 Ok(())
             }
         }
@@ -216,7 +222,7 @@ impl RowWork<'_> {
             let done = self.by_tasks(table, |rows, results| {
                 let values = &values[rows.start * got..rows.end * got];
                 refuse_infinite(values, got, |at| rows.start + at)?;
-                self.task.run(values, None, results)
+                self.task.run(values, None, results, self.interrupt)
             });
             // If infinite values are missing ones, they must be replaced in a copy.
             if done.is_ok() || self.policy.infinite == Infinite::Error {
@@ -228,7 +234,7 @@ impl RowWork<'_> {
             table.copy(rows.clone(), &mut tile);
             mark_missing(&mut tile, self.policy);
             refuse_infinite(&tile, got, |at| rows.start + at)?;
-            self.task.run(&tile, None, results)
+            self.task.run(&tile, None, results, self.interrupt)
         })
     }
 
@@ -251,7 +257,7 @@ impl RowWork<'_> {
             refuse_infinite(&tile, num_features, |at| rows[at] as usize)?;
             results.clear();
             results.resize(rows.len() * width, 0.0);
-            self.task.run(&tile, Some(&bounds), &mut results)?;
+            self.task.run(&tile, Some(&bounds), &mut results, self.interrupt)?;
             for (&row, result) in rows.iter().zip(results.chunks_exact(width)) {
                 all[row as usize * width..][..width].copy_from_slice(result);
             }

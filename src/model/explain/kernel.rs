@@ -5,7 +5,8 @@
 //! the integral over `t` from 0 to 1 of the product of `z (1 - t) + o t` over the other players.
 #![expect(clippy::inline_always, reason = "compiled with the features of each level")]
 
-use super::paths::{Paths, Way, Ways};
+use super::deep::DeepScratch;
+use super::paths::{Way, Ways};
 use super::quadrature::Quadrature;
 use crate::simd::for_levels;
 
@@ -21,11 +22,12 @@ pub(super) struct ExplainScratch {
     pub(super) row: Vec<f64>,
     /// The cells of a forest's columns.
     pub(super) cells: Vec<Lanes>,
-    /// The values of the features.
+    /// The values of the features that are explained.
     pub(super) sums: Vec<Lanes>,
     /// For each split of a tree, 1 for docs that go right, and 1 for docs that go left.
     sides: Vec<[Lanes; 2]>,
     players: Players,
+    pub(super) deep: DeepScratch,
 }
 
 /// For each player of a leaf:
@@ -40,33 +42,36 @@ struct Players {
 }
 
 for_levels! {
-    /// Adds the values of all trees to the sums.
-    pub(crate) fn forest(paths: &Paths, quadrature: &Quadrature, scratch: &mut ExplainScratch) {
-        let ExplainScratch { cells, sums, sides, players: kept, .. } = scratch;
-        for tree in &paths.trees {
-            sides.clear();
-            sides.resize(tree.tests.len(), [[0.0; LANES]; 2]);
-            for (sides, test) in sides.iter_mut().zip(&tree.tests) {
-                let cells = cells[test.column as usize];
-                let mut left = [0.0; LANES];
-                let mut right = [0.0; LANES];
-                for i in 0..LANES {
-                    left[i] = f64::from(u8::from(test.goes_left(cells[i])));
-                    right[i] = 1.0 - left[i];
-                }
-                *sides = [right, left];
+    /// Which docs go where at the splits of a tree.
+    pub(crate) fn sides(tree: &Ways, scratch: &mut ExplainScratch) {
+        let ExplainScratch { cells, sides, .. } = scratch;
+        sides.clear();
+        sides.resize(tree.tests.len(), [[0.0; LANES]; 2]);
+        for (sides, test) in sides.iter_mut().zip(&tree.tests) {
+            let cells = cells[test.column as usize];
+            let mut left = [0.0; LANES];
+            let mut right = [0.0; LANES];
+            for i in 0..LANES {
+                left[i] = f64::from(u8::from(test.goes_left(cells[i])));
+                right[i] = 1.0 - left[i];
             }
-            for way in &tree.leaves {
-                leaf(tree, way, sides, quadrature, kept);
-                let values = kept.through.iter().zip(&kept.others);
-                for (player, (through, others)) in tree.players(way).iter().zip(values) {
-                    let (through, others) = (*through, *others);
-                    let mut sum = sums[player.feature as usize];
-                    for i in 0..LANES {
-                        sum[i] += way.value * (through[i] - player.share) * others[i];
-                    }
-                    sums[player.feature as usize] = sum;
+            *sides = [right, left];
+        }
+    }
+
+    /// Adds the values of some leaves of a tree to the sums.
+    pub(crate) fn leaves(tree: &Ways, some: &[Way], quadrature: &Quadrature, scratch: &mut ExplainScratch) {
+        let ExplainScratch { sums, sides, players: kept, .. } = scratch;
+        for way in some {
+            leaf(tree, way, sides, quadrature, kept);
+            let values = kept.through.iter().zip(&kept.others);
+            for (player, (through, others)) in tree.players(way).iter().zip(values) {
+                let (through, others) = (*through, *others);
+                let mut sum = sums[player.place as usize];
+                for i in 0..LANES {
+                    sum[i] += way.value * (through[i] - player.share) * others[i];
                 }
+                sums[player.place as usize] = sum;
             }
         }
     }

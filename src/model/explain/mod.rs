@@ -9,9 +9,10 @@
 //!
 //! Both sum to what they explain, up to the rounding of sums. Each is a sum over leaves (`paths`),
 //! and Shapley values of a leaf are an integral that Gauss's quadrature gives exactly (`kernel`):
-//! with `d` features on the way to a leaf a doc takes `d * d` steps, eight docs side by side. The
-//! sums have a fixed order: threads and instruction sets do not matter.
+//! with `d` features on the way to a leaf a doc takes `d * d` steps, eight docs side by side. Trees
+//! of more than 64 splits on a way are summed over their edges instead (`deep`). The sums have a fixed order: threads and instruction sets do not matter.
 
+mod deep;
 mod kernel;
 mod paths;
 mod quadrature;
@@ -21,23 +22,29 @@ use super::normalisation::check_bounds;
 use super::parts::{Forest, NoSum, Term};
 use super::ranks;
 use super::scorer::{Value, no_queries};
+use super::tree::Tree;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use kernel::{ExplainScratch, LANES};
-use paths::Paths;
+use paths::{BETWEEN_CHECKS, ExplainedTree, Paths};
 use quadrature::Quadrature;
 use rayon::prelude::*;
+
+/// Called again and again while something is explained: an error, such as that of an interrupt, ends the work.
+pub type StopCheck<'a> = dyn Fn() -> Result<()> + Sync + 'a;
 
 /// A model made ready to explain its scores.
 #[derive(Debug)]
 pub struct Explainer {
     num_features: usize,
+    /// The features that the model looks at, rising: all others add nothing.
+    features: Vec<u32>,
     /// Whether the second half of the features must be worked out from a row's values.
     ranks: bool,
     /// The score of a doc of which nothing is known.
     base: f64,
     forests: Vec<(Forest, Paths)>,
-    /// Features and weights of linear parts.
+    /// The features of linear parts, by their places, and their weights.
     terms: Vec<(u32, f64)>,
     quadrature: Quadrature,
     level: Level,
@@ -56,8 +63,15 @@ impl Model {
 impl Explainer {
     /// The same values with the instructions of `level`, for tests and benches.
     pub fn at_level(model: &Model, level: Level) -> Result<Self> {
+        Self::new(model, level, &|| Ok(()))
+    }
+
+    /// The model made ready, unless `check` ends it.
+    pub fn new(model: &Model, level: Level, check: &StopCheck<'_>) -> Result<Self> {
+        let terms = model.terms_with_ranks().map_err(not_explained)?;
         let mut made = Self {
             num_features: model.num_explained_features(),
+            features: features_of(&terms),
             ranks: model.looks_at_ranks(),
             base: 0.0,
             forests: Vec::new(),
@@ -65,12 +79,15 @@ impl Explainer {
             quadrature: Quadrature::default(),
             level: if level.is_available() { level } else { Level::Portable },
         };
-        for term in model.terms_with_ranks().map_err(not_explained)? {
+        for term in terms {
             match term {
                 Term::Constant(value) => made.base += value,
-                Term::Feature(feature, weight) => made.terms.push((feature, weight)),
+                Term::Feature(feature, weight) => {
+                    let place = made.features.binary_search(&feature).unwrap_or_default();
+                    made.terms.push((place as u32, weight));
+                }
                 Term::Trees(weight, forest) => {
-                    let paths = Paths::of(forest, weight)?;
+                    let paths = Paths::of((forest, weight), &made.features, check)?;
                     made.base += paths.base;
                     made.forests.push((forest.clone(), paths));
                 }
@@ -102,10 +119,22 @@ impl Explainer {
     ///
     /// Runs on the current rayon pool.
     pub fn explain<T: Value>(&self, rows: &[T], values: &mut [f64]) -> Result<()> {
-        if self.ranks {
-            return Err(no_queries(true));
+        self.explain_until(&|| Ok(()), rows, None, values)
+    }
+
+    /// [`explain`](Self::explain), or with `bounds` [`explain_queries`](Self::explain_queries), unless `check` ends it.
+    pub fn explain_until<T: Value>(
+        &self,
+        check: &StopCheck<'_>,
+        rows: &[T],
+        bounds: Option<&[usize]>,
+        values: &mut [f64],
+    ) -> Result<()> {
+        match bounds.filter(|_| self.ranks) {
+            None if self.ranks => Err(no_queries(true)),
+            None => self.explain_wide(rows, values, check),
+            Some(bounds) => self.explain_ranked(rows, bounds, values, check),
         }
-        self.explain_wide(rows, values)
     }
 
     /// Explains rows of queries: query `i` has the rows `bounds[i]..bounds[i + 1]`, with a value for
@@ -116,9 +145,17 @@ impl Explainer {
         bounds: &[usize],
         values: &mut [f64],
     ) -> Result<()> {
-        if !self.ranks {
-            return self.explain_wide(rows, values);
-        }
+        self.explain_until(&|| Ok(()), rows, Some(bounds), values)
+    }
+
+    /// Explains rows whose ranks are features, too.
+    fn explain_ranked<T: Value>(
+        &self,
+        rows: &[T],
+        bounds: &[usize],
+        values: &mut [f64],
+        check: &StopCheck<'_>,
+    ) -> Result<()> {
         let count = values.len() / (self.num_features + 1);
         let fits = values.len() == count * (self.num_features + 1)
             && self.num_raw_features().checked_mul(count) == Some(rows.len());
@@ -127,11 +164,18 @@ impl Explainer {
             return Err(Error::param("explain.bounds", what)
                 .got(format!("{} values in {count} rows", rows.len())));
         }
-        ranks::by_queries(rows, bounds, values, |wide, _, values| self.explain_wide(wide, values))
+        ranks::by_queries(rows, bounds, values, |wide, _, values| {
+            self.explain_wide(wide, values, check)
+        })
     }
 
     /// Explains rows that have all features.
-    fn explain_wide<T: Value>(&self, rows: &[T], values: &mut [f64]) -> Result<()> {
+    fn explain_wide<T: Value>(
+        &self,
+        rows: &[T],
+        values: &mut [f64],
+        check: &StopCheck<'_>,
+    ) -> Result<()> {
         let width = self.num_features + 1;
         let count = values.len() / width;
         if values.len() != count * width {
@@ -145,43 +189,87 @@ impl Explainer {
         }
         if count <= LANES {
             // Asking the pool may start it.
-            self.block(&mut ExplainScratch::default(), rows, values);
-            return Ok(());
+            return self.block(&mut ExplainScratch::default(), rows, values, check);
         }
         let blocks = values.par_chunks_mut(LANES * width).enumerate();
-        blocks.for_each_init(ExplainScratch::default, |scratch, (at, values)| {
-            self.block(scratch, &rows[at * LANES * self.num_features..], values);
-        });
-        Ok(())
+        blocks.try_for_each_init(ExplainScratch::default, |scratch, (at, values)| {
+            let rows = &rows[at * LANES * self.num_features..];
+            self.block(scratch, rows, values, check)
+        })
     }
 
     /// Explains the first docs of `rows`, up to eight: as many as there is room for in `values`.
-    fn block<T: Value>(&self, scratch: &mut ExplainScratch, rows: &[T], values: &mut [f64]) {
+    fn block<T: Value>(
+        &self,
+        scratch: &mut ExplainScratch,
+        rows: &[T],
+        values: &mut [f64],
+        check: &StopCheck<'_>,
+    ) -> Result<()> {
         let width = self.num_features + 1;
         scratch.sums.clear();
-        scratch.sums.resize(self.num_features, [0.0; LANES]);
+        scratch.sums.resize(self.features.len(), [0.0; LANES]);
         let docs = values.len() / width;
         let rows = &rows[..docs * self.num_features];
-        for &(feature, weight) in &self.terms {
-            for (doc, sum) in (0..docs).zip(&mut scratch.sums[feature as usize]) {
+        for &(place, weight) in &self.terms {
+            let feature = self.features[place as usize];
+            for (doc, sum) in (0..docs).zip(&mut scratch.sums[place as usize]) {
                 *sum += term(weight, rows[doc * self.num_features + feature as usize].into());
             }
         }
         for (forest, paths) in &self.forests {
             gather((forest, paths), rows, self.num_features, scratch);
-            kernel::forest(self.level, paths, &self.quadrature, scratch);
+            for tree in &paths.trees {
+                self.add_tree(tree, scratch, check)?;
+            }
         }
         for (doc, values) in values.chunks_mut(width).enumerate() {
-            for (value, sums) in values.iter_mut().zip(&scratch.sums) {
-                *value = sums[doc];
+            values.fill(0.0);
+            for (&feature, sums) in self.features.iter().zip(&scratch.sums) {
+                values[feature as usize] = sums[doc];
             }
             values[self.num_features] = self.base;
+        }
+        Ok(())
+    }
+
+    /// Adds the values of a tree, whose cells are gathered, to the sums.
+    fn add_tree(
+        &self,
+        tree: &ExplainedTree,
+        scratch: &mut ExplainScratch,
+        check: &StopCheck<'_>,
+    ) -> Result<()> {
+        match tree {
+            ExplainedTree::Ways(ways) => {
+                check()?;
+                kernel::sides(self.level, ways, scratch);
+                for some in ways.leaves.chunks(BETWEEN_CHECKS) {
+                    check()?;
+                    kernel::leaves(self.level, ways, some, &self.quadrature, scratch);
+                }
+                Ok(())
+            }
+            ExplainedTree::Deep(deep) => {
+                let ExplainScratch { cells, sums, deep: kept, .. } = scratch;
+                deep.explain(self.level, (cells, kept), sums, check)
+            }
         }
     }
 
     /// What each feature adds to the score of `above` over that of `below`: the values sum to the
     /// difference, and are 0 where the model cannot tell the two apart by the feature.
     pub fn contrast<T: Value>(&self, above: &[T], below: &[T]) -> Result<Vec<f64>> {
+        self.contrast_until(&|| Ok(()), above, below)
+    }
+
+    /// [`contrast`](Self::contrast), unless `check` ends it.
+    pub fn contrast_until<T: Value>(
+        &self,
+        check: &StopCheck<'_>,
+        above: &[T],
+        below: &[T],
+    ) -> Result<Vec<f64>> {
         if self.ranks {
             let what = "two docs alone have no ranks within their query";
             return Err(Error::param("explain.queries", what)
@@ -193,18 +281,42 @@ impl Explainer {
                 return Err(Error::data("explain.features", what).got(row.len()));
             }
         }
-        let mut values = vec![0.0; self.num_features];
-        for &(feature, weight) in &self.terms {
+        let mut sums = vec![0.0; self.features.len()];
+        for &(place, weight) in &self.terms {
+            let feature = self.features[place as usize];
             let of = |row: &[T]| term(weight, row[feature as usize].into());
-            values[feature as usize] += of(above) - of(below);
+            sums[place as usize] += of(above) - of(below);
         }
         let wide = |row: &[T]| row.iter().map(|&value| value.into()).collect::<Vec<f64>>();
         let rows = [wide(above), wide(below)];
         for (forest, paths) in &self.forests {
-            paths.contrast(|feature, doc| forest.cell(feature, &rows[doc]), &mut values);
+            let cell = |feature, doc: usize| forest.cell(feature, &rows[doc]);
+            paths.contrast(cell, &mut sums, check)?;
+        }
+        let mut values = vec![0.0; self.num_features];
+        for (&feature, sum) in self.features.iter().zip(sums) {
+            values[feature as usize] = sum;
         }
         Ok(values)
     }
+}
+
+/// The features that terms look at, rising.
+fn features_of(terms: &[Term<'_>]) -> Vec<u32> {
+    let mut features = Vec::new();
+    for term in terms {
+        match term {
+            Term::Constant(_) => {}
+            Term::Feature(feature, _) => features.push(*feature),
+            Term::Trees(_, forest) => {
+                let splits = forest.trees().iter().flat_map(Tree::splits);
+                features.extend(splits.map(|split| forest.feature_of(split.feature)));
+            }
+        }
+    }
+    features.sort_unstable();
+    features.dedup();
+    features
 }
 
 fn not_explained(no_sum: NoSum) -> Error {

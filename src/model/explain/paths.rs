@@ -1,10 +1,13 @@
 //! Trees as the ways to their leaves, feature by feature.
 //!
 //! On the way to a leaf each feature is a *player* with all its conditions. The *share* of a
-//! player is the part of the training docs at its splits that went on towards the leaf.
+//! player is the part of the training docs at its splits that went on towards the leaf. Deep trees are not taken apart
+//! so: `deep` says why.
 
 use super::super::parts::Forest;
 use super::super::tree::{Child, Split, Tree};
+use super::StopCheck;
+use super::deep::DeepTree;
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -13,12 +16,24 @@ use std::ops::Range;
 pub(super) struct Paths {
     /// What splits look at: features and sets, in the order of their numbers.
     pub(super) columns: Vec<u32>,
-    pub(super) trees: Vec<Ways>,
+    pub(super) trees: Vec<ExplainedTree>,
     /// What all leaves add to the score of a doc of which nothing is known.
     pub(super) base: f64,
     /// The most players on a way.
     pub(super) longest: usize,
 }
+
+/// A tree as it is explained.
+#[derive(Debug)]
+pub(super) enum ExplainedTree {
+    Ways(Ways),
+    Deep(DeepTree),
+}
+
+/// A tree is taken apart into ways as long as none has more splits.
+const DEEPEST: u32 = 64;
+/// Leaves between checks: of at most `DEEPEST` players each.
+pub(super) const BETWEEN_CHECKS: usize = 1 << 10;
 
 /// The ways to the leaves of a tree.
 #[derive(Debug, Default)]
@@ -49,7 +64,8 @@ pub(super) struct Way {
 /// A feature on the way to a leaf.
 #[derive(Debug)]
 pub(super) struct Player {
-    pub(super) feature: u32,
+    /// The place of its feature among those that are explained.
+    pub(super) place: u32,
     /// The part of the training docs that went on, over all its splits.
     pub(super) share: f64,
     pub(super) conditions: Range<u32>,
@@ -63,8 +79,12 @@ pub(super) struct Condition {
 }
 
 impl Paths {
-    /// The ways of a forest, leaf values times `weight`.
-    pub(super) fn of(forest: &Forest, weight: f64) -> Result<Self> {
+    /// The ways of a forest, leaf values times `weight`. All its features are among `features`, which rise.
+    pub(super) fn of(
+        (forest, weight): (&Forest, f64),
+        features: &[u32],
+        check: &StopCheck<'_>,
+    ) -> Result<Self> {
         let splits = || forest.trees().iter().flat_map(Tree::splits);
         let mut columns: Vec<u32> = splits().map(|split| split.feature).collect();
         columns.sort_unstable();
@@ -72,19 +92,37 @@ impl Paths {
         let mut paths = Self { columns, ..Self::default() };
         for (number, tree) in forest.trees().iter().enumerate() {
             let shares = Shares::of(tree, forest.is_native(), number)?;
-            paths.push(forest, tree, &shares, weight);
+            check()?;
+            paths.push((forest, features), (tree, &shares, weight), check)?;
         }
         Ok(paths)
     }
 
-    fn push(&mut self, forest: &Forest, tree: &Tree, shares: &Shares, weight: f64) {
+    fn push(
+        &mut self,
+        (forest, features): (&Forest, &[u32]),
+        (tree, shares, weight): (&Tree, &Shares, f64),
+        check: &StopCheck<'_>,
+    ) -> Result<()> {
         let column = |feature| self.columns.binary_search(&feature).unwrap_or_default() as u32;
-        let mut ways = Ways::default();
-        ways.tests.extend(tree.splits().iter().map(|split| PathTest {
+        let test = |split: &Split| PathTest {
             column: column(split.feature),
             threshold: split.threshold,
             missing_left: split.missing_left,
-        }));
+        };
+        let tests = tree.splits().iter().map(test).collect();
+        // Sets of a feature's categories are the same player as the feature.
+        let place = |test: usize| {
+            let feature = forest.feature_of(tree.splits()[test].feature);
+            features.binary_search(&feature).unwrap_or_default() as u32
+        };
+        if depth(tree) > DEEPEST {
+            let deep = DeepTree::of((tree, shares, weight), tests, (features.len(), place));
+            self.base += deep.base;
+            self.trees.push(ExplainedTree::Deep(deep));
+            return Ok(());
+        }
+        let mut ways = Ways { tests, ..Ways::default() };
         // The conditions on the way to where the walk stands, and how many there were at a node.
         let mut way: Vec<Condition> = Vec::new();
         let mut open = vec![(tree.root(), None, 0)];
@@ -99,34 +137,68 @@ impl Paths {
                     open.push((split.left, to(true), way.len()));
                 }
                 Child::Leaf(leaf) => {
+                    if ways.leaves.len().is_multiple_of(BETWEEN_CHECKS) {
+                        check()?;
+                    }
                     let value = weight * tree.leaves()[leaf as usize].value;
-                    // Sets of a feature's categories are the same player as the feature.
-                    let feature =
-                        |test: u32| forest.feature_of(tree.splits()[test as usize].feature);
-                    self.base += value * ways.leaf(value, &way, feature, shares);
+                    self.base += value * ways.leaf(value, &way, place, shares);
                     let players = &ways.leaves[ways.leaves.len() - 1].players;
                     self.longest = self.longest.max(players.len());
                 }
             }
         }
-        self.trees.push(ways);
+        self.trees.push(ExplainedTree::Ways(ways));
+        Ok(())
     }
 
-    /// Adds, for each feature, what it does to the score to go from doc 1 to doc 0, whose cells
+    /// Adds, for each feature by its place, what it does to the score to go from doc 1 to doc 0, whose cells
     /// `cell` knows.
-    pub(super) fn contrast(&self, cell: impl Fn(u32, usize) -> f64, values: &mut [f64]) {
+    pub(super) fn contrast(
+        &self,
+        cell: impl Fn(u32, usize) -> f64,
+        values: &mut [f64],
+        check: &StopCheck<'_>,
+    ) -> Result<()> {
         let cells: Vec<[f64; 2]> =
             self.columns.iter().map(|&feature| [cell(feature, 0), cell(feature, 1)]).collect();
         let mut sides = Vec::new();
         for tree in &self.trees {
+            check()?;
             sides.clear();
             let of = |test: &PathTest| cells[test.column as usize].map(|cell| test.goes_left(cell));
-            sides.extend(tree.tests.iter().map(of));
-            for way in &tree.leaves {
-                tree.contrast(way, &sides, values);
+            match tree {
+                ExplainedTree::Ways(ways) => {
+                    sides.extend(ways.tests.iter().map(of));
+                    for some in ways.leaves.chunks(BETWEEN_CHECKS) {
+                        check()?;
+                        for way in some {
+                            ways.contrast(way, &sides, values);
+                        }
+                    }
+                }
+                ExplainedTree::Deep(deep) => {
+                    sides.extend(deep.tests.iter().map(of));
+                    let add = |place: u32, value| values[place as usize] += value;
+                    deep.contrast(&sides, check, add)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The most splits on the way to a leaf.
+fn depth(tree: &Tree) -> u32 {
+    let mut depths = vec![1; tree.splits().len()];
+    for (at, split) in tree.splits().iter().enumerate() {
+        // Children come after their parents.
+        for child in [split.left, split.right] {
+            if let Child::Split(below) = child {
+                depths[below as usize] = depths[at] + 1;
             }
         }
     }
+    depths.into_iter().max().unwrap_or_default()
 }
 
 impl PathTest {
@@ -143,20 +215,21 @@ impl Ways {
         &mut self,
         value: f64,
         way: &[Condition],
-        feature: impl Fn(u32) -> u32,
+        place: impl Fn(usize) -> u32,
         shares: &Shares,
     ) -> f64 {
+        let place = |condition: &Condition| place(condition.test as usize);
         let mut sorted = way.to_vec();
-        sorted.sort_by_key(|condition| feature(condition.test));
+        sorted.sort_by_cached_key(place);
         let first = self.players.len() as u32;
         let mut part = 1.0;
-        for same in sorted.chunk_by(|a, b| feature(a.test) == feature(b.test)) {
+        for same in sorted.chunk_by(|a, b| place(a) == place(b)) {
             let from = self.conditions.len() as u32;
             self.conditions.extend_from_slice(same);
-            let share = same.iter().map(|condition| shares.of_side(*condition)).product();
+            let share = same.iter().map(|c| shares.of_side(c.test as usize, c.left)).product();
             part *= share;
             self.players.push(Player {
-                feature: feature(same[0].test),
+                place: place(&same[0]),
                 share,
                 conditions: from..from + same.len() as u32,
             });
@@ -195,16 +268,24 @@ impl Ways {
         let down = way.value / (f64::from(below) * orders);
         for player in self.players(way) {
             match (meets(player, 0), meets(player, 1)) {
-                (true, false) => values[player.feature as usize] += up,
-                (false, true) => values[player.feature as usize] -= down,
+                (true, false) => values[player.place as usize] += up,
+                (false, true) => values[player.place as usize] -= down,
                 _ => {}
             }
         }
     }
 }
 
-fn binomial(n: u32, k: u32) -> f64 {
-    (0..k).fold(1.0, |product, i| product * f64::from(n - i) / f64::from(i + 1))
+/// Infinity where it is more than a double can hold, which it is after a thousand steps at most.
+pub(super) fn binomial(n: u32, k: u32) -> f64 {
+    let mut product = 1.0;
+    for i in 0..k.min(n - k) {
+        product = product * f64::from(n - i) / f64::from(i + 1);
+        if product == f64::INFINITY {
+            break;
+        }
+    }
+    product
 }
 
 /// How far apart, relative to the larger, what came to a split and what left it may be in trees of other
@@ -212,7 +293,7 @@ fn binomial(n: u32, k: u32) -> f64 {
 const MOST_OFF: f64 = 0.5;
 
 /// The part of the training docs that went left at each split.
-struct Shares(Vec<f64>);
+pub(super) struct Shares(Vec<f64>);
 
 impl Shares {
     /// By the numbers of docs or, where there are none, by the sums of hessians. An error if there is
@@ -254,8 +335,8 @@ impl Shares {
         tree.splits().iter().enumerate().map(share).collect::<Result<_>>().map(Self)
     }
 
-    fn of_side(&self, condition: Condition) -> f64 {
-        let left = self.0[condition.test as usize];
-        if condition.left { left } else { 1.0 - left }
+    /// The part that went on at a split, to the left or to the right.
+    pub(super) fn of_side(&self, split: usize, left: bool) -> f64 {
+        if left { self.0[split] } else { 1.0 - self.0[split] }
     }
 }

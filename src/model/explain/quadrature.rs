@@ -21,7 +21,7 @@ impl Quadrature {
 
 /// The rule of `count` points, exact up to degree `2 * count - 1`: the roots of Legendre's
 /// polynomial, by Newton's method, from -1..1 to 0..1.
-fn rule(count: usize) -> Vec<(f64, f64)> {
+pub(super) fn rule(count: usize) -> Vec<(f64, f64)> {
     let n = count as f64;
     let point = |i: usize| {
         let mut x = (std::f64::consts::PI * (i as f64 + 0.75) / (n + 0.5)).cos();

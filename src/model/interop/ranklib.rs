@@ -32,6 +32,10 @@ fn equal(leaf: Leaf) -> Tree {
     Tree::new(vec![Split { right: Child::Leaf(1), ..Split::default() }], vec![leaf; 2])
 }
 
+/// Lines further inside stand no further to the right: else the text of a deep tree would grow with the square of
+/// its depth.
+const WIDEST: usize = 64;
+
 /// What stands inside the `split` of a tree.
 fn node(text: &mut String, tree: &Tree) {
     enum XmlStep {
@@ -51,15 +55,16 @@ fn node(text: &mut String, tree: &Tree) {
             XmlStep::Open(Child::Split(at), depth) => {
                 let split = &tree.splits()[at as usize];
                 let feature = u64::from(split.feature) + 1;
+                let inside = (depth + 1).min(WIDEST);
                 put(text, format_args!("{:\t<depth$}<feature> {feature} </feature>\n", ""));
                 let threshold = split.threshold;
                 put(text, format_args!("{:\t<depth$}<threshold> {threshold:?} </threshold>\n", ""));
                 open.extend([
                     XmlStep::Text("</split>", depth),
-                    XmlStep::Open(split.right, depth + 1),
+                    XmlStep::Open(split.right, inside),
                     XmlStep::Text("<split pos=\"right\">", depth),
                     XmlStep::Text("</split>", depth),
-                    XmlStep::Open(split.left, depth + 1),
+                    XmlStep::Open(split.left, inside),
                     XmlStep::Text("<split pos=\"left\">", depth),
                 ]);
             }
