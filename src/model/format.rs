@@ -9,7 +9,7 @@
 //!               "bytes" u64 LF                       ; from the next line to the end of the file
 //!               model
 //!               "checksum xxh3" 16 hex digits LF     ; of all bytes before this line
-//! model       = "features" u32 [ SP "ranks" ] LF     ; the second half: ranks within queries
+//! model       = "features" u32 [ SP "ranks" ] LF     ; up to 2^24; the second half: ranks within queries
 //!               "names" count LF { name LF }         ; 0, or one a feature
 //!               "attributes" count LF { word [ SP rest ] LF }
 //!               "intercept" float LF
@@ -29,10 +29,25 @@
 //!
 //! [`Model`]: super::Model
 
+use crate::error::{Error, Result};
+
+/// The most features of a model that is read, in any format: what is made of a model, such as the importance of
+/// each feature, takes some bytes a feature, whatever the size of its file.
+pub const MOST_FEATURES: u32 = 1 << 24;
 /// The version that is written, and the last that is read.
 pub const VERSION: u32 = 1;
 /// What every file starts with; the version follows.
 pub const MAGIC: &str = "rustrank model ";
+
+/// An error if a model has more features than are read.
+pub(super) fn check_num_features(count: u64) -> Result<()> {
+    if count <= u64::from(MOST_FEATURES) {
+        return Ok(());
+    }
+    Err(Error::model("model.features", format!("the model has {count} features"))
+        .expected(format!("at most {MOST_FEATURES}"))
+        .hint("train on the features that its splits look at"))
+}
 
 /// The last line.
 pub(super) fn checksum_line(before: &[u8]) -> String {

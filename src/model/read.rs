@@ -4,7 +4,7 @@
 //! and allocate no more than a small multiple of them.
 
 use super::composite::{Component, DEEPEST, Model};
-use super::format::{MAGIC, VERSION, checksum_line, unescape};
+use super::format::{MAGIC, VERSION, check_num_features, checksum_line, unescape};
 use super::normalisation::Normalisation;
 use super::parts::Part;
 use crate::error::{Error, Result, foreign};
@@ -123,6 +123,7 @@ impl<'a> ModelReader<'a> {
             return Err(line.wrong(&format!("models at most {DEEPEST} deep")));
         }
         let features: u32 = line.parse("a number of features")?;
+        check_num_features(features.into()).map_err(|error| error.at(self.line, 1))?;
         self.around.push(features as usize);
         let mut model = Model::new(features as usize);
         match line.words.next() {

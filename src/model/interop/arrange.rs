@@ -17,8 +17,12 @@ impl ForeignSets {
     /// The split of a feature as one that sends these of its categories left.
     pub(super) fn split(&mut self, split: Split, categories: Vec<u32>) -> Split {
         self.sets.push(Set { feature: split.feature, categories });
-        let feature = (self.features + self.sets.len() - 1) as u32;
-        Split { feature, threshold: 0.5, ..split }
+        self.split_by(split, self.sets.len() - 1)
+    }
+
+    /// The split of a feature as one that sends the categories of a set left.
+    pub(super) fn split_by(&self, split: Split, set: usize) -> Split {
+        Split { feature: (self.features + set) as u32, threshold: 0.5, ..split }
     }
 }
 
@@ -34,6 +38,8 @@ pub(super) enum ForeignNode<Id> {
 }
 
 /// The tree below `root`, of at most `limit` nodes: more means a cycle.
+///
+/// What a node holds is taken as often as links lead to it: `look` refuses a second time where that is much.
 pub(super) fn arrange<Id: Copy>(
     root: Id,
     limit: usize,

@@ -19,6 +19,7 @@ use crate::model::read::{ModelLine, ModelReader};
 use crate::model::scorer::ScorerBuilder;
 use crate::model::write::{list, put};
 use crate::model::{Child, Leaf, Model, Split, Tree};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// How a value is converted before a split compares it.
@@ -114,13 +115,15 @@ impl Forest {
 
     /// A tree whose sets are added to this forest's, each once, with its splits renumbered.
     fn adopted(&mut self, mut tree: Tree, sets: &[Set]) -> Tree {
-        let first = self.sets.len();
+        let (mut by_number, mut by_content) = (BTreeMap::new(), BTreeMap::new());
         for split in tree.splits_mut() {
             let Some(at) = (split.feature as usize).checked_sub(self.num_features) else {
                 continue;
             };
-            let own = self.sets[first..].iter().position(|set| *set == sets[at]);
-            let own = first + own.unwrap_or(self.sets.len() - first);
+            let next = self.sets.len();
+            let own = *by_number
+                .entry(at)
+                .or_insert_with(|| *by_content.entry(&sets[at]).or_insert(next));
             if own == self.sets.len() {
                 self.sets.push(sets[at].clone());
             }
@@ -188,13 +191,26 @@ impl Forest {
         self.trees.truncate(range.end);
         self.trees.drain(..range.start.min(self.trees.len()));
         if self.is_native() && !self.sets.is_empty() {
-            // Those of the trees that are left, as if there had been no others.
-            let (trees, sets) = (std::mem::take(&mut self.trees), std::mem::take(&mut self.sets));
-            for tree in trees {
-                let tree = self.adopted(tree, &sets);
-                self.trees.push(tree);
-            }
+            self.keep_used_sets();
         }
+    }
+
+    /// Keeps the sets of the trees that are left, in the order in which splits look at them.
+    fn keep_used_sets(&mut self) {
+        let (mut numbers, mut used) = (BTreeMap::new(), Vec::new());
+        for split in self.trees.iter_mut().flat_map(Tree::splits_mut) {
+            let Some(at) = (split.feature as usize).checked_sub(self.num_features) else {
+                continue;
+            };
+            let own = *numbers.entry(at).or_insert_with(|| {
+                let set = &mut self.sets[at];
+                let categories = std::mem::take(&mut set.categories);
+                used.push(Set { feature: set.feature, categories });
+                used.len() - 1
+            });
+            split.feature = (self.num_features + own) as u32;
+        }
+        self.sets = used;
     }
 
     /// The cell that a split on `feature`, which may be a set, sees of a row.

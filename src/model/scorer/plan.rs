@@ -11,6 +11,7 @@ use super::super::parts::{CellType, Forest, Set, ZERO, at_most, flush};
 use super::super::tree::{Split, Tree};
 use super::rows::zero_as_missing;
 use super::search::{Exact, ThresholdTable};
+use std::collections::BTreeMap;
 
 /// All that becomes of a row before the trees see it.
 #[derive(Debug, Default)]
@@ -19,7 +20,8 @@ pub(super) struct CodePlan<'a> {
     /// The number of columns.
     pub(super) columns: usize,
     /// The thresholds of each key, rising, and the number of its first search.
-    keys: ByKey<'a, (Vec<f64>, usize)>,
+    keys: ByKey<(Vec<f64>, usize)>,
+    sets: SetNumbers<'a>,
 }
 
 /// One table, and the columns that it fills.
@@ -70,40 +72,55 @@ impl ValueSource {
 
 /// The same cells: by feature first, so that searches go through a row from left to right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key<'a> {
+struct Key {
     feature: u32,
-    /// The set that is looked at.
-    set: Option<&'a Set>,
+    /// The number of the set that is looked at.
+    set: Option<usize>,
     zero_is_missing: bool,
     /// Whether cells are compared as `f64`.
     wide: bool,
 }
 
-/// A value for each key. A feature has a list of its own, as a rule of one key.
-#[derive(Debug, Default)]
-struct ByKey<'a, T>(Vec<Vec<(Key<'a>, T)>>);
+/// A value for each key. Features without sets, as long as their numbers are small, have lists of their own, as
+/// a rule of one key; so neither many sets nor large numbers of features take more time or memory.
+#[derive(Debug)]
+struct ByKey<T> {
+    lists: Vec<Vec<(Key, T)>>,
+    others: BTreeMap<Key, T>,
+}
 
-impl<'a, T: Default> ByKey<'a, T> {
+impl<T> Default for ByKey<T> {
+    fn default() -> Self {
+        Self { lists: Vec::new(), others: BTreeMap::new() }
+    }
+}
+
+impl<T: Default> ByKey<T> {
+    /// Features from this number on have no lists.
+    const LISTS: usize = 1 << 16;
+
     /// The value of a key, made if there was none.
-    fn entry(&mut self, key: Key<'a>) -> &mut T {
+    fn entry(&mut self, key: Key) -> &mut T {
         let feature = key.feature as usize;
-        if feature >= self.0.len() {
-            self.0.resize_with(feature + 1, Vec::new);
+        if key.set.is_some() || feature >= Self::LISTS {
+            return self.others.entry(key).or_default();
         }
-        let of_feature = &mut self.0[feature];
-        let at = of_feature.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
-            of_feature.push((key, T::default()));
-            of_feature.len() - 1
+        if feature >= self.lists.len() {
+            self.lists.resize_with(feature + 1, Vec::new);
+        }
+        let list = &mut self.lists[feature];
+        let at = list.iter().position(|(other, _)| *other == key).unwrap_or_else(|| {
+            list.push((key, T::default()));
+            list.len() - 1
         });
-        &mut of_feature[at].1
+        &mut list[at].1
     }
 
     /// All values, in the order of their keys.
-    fn in_order(self) -> impl Iterator<Item = (Key<'a>, T)> {
-        self.0.into_iter().flat_map(|mut of_feature| {
-            of_feature.sort_unstable_by_key(|(key, _)| *key);
-            of_feature
-        })
+    fn in_order(self) -> Vec<(Key, T)> {
+        let mut all: Vec<_> = self.lists.into_iter().flatten().chain(self.others).collect();
+        all.sort_by_key(|(key, _)| *key);
+        all
     }
 }
 
@@ -118,19 +135,20 @@ pub(super) struct CodeTest {
 #[derive(Debug, Default)]
 pub(super) struct CodePlanner<'a> {
     /// Each with whether missing values go left.
-    thresholds: ByKey<'a, Vec<(f64, bool)>>,
+    thresholds: ByKey<Vec<(f64, bool)>>,
+    sets: SetNumbers<'a>,
 }
 
 impl<'a> CodePlanner<'a> {
     pub(super) fn add(&mut self, forest: &'a Forest) {
         for split in forest.trees().iter().flat_map(Tree::splits) {
-            let key = key(forest, split);
+            let key = self.sets.key(forest, split);
             self.thresholds.entry(key).push((threshold(key, split), split.missing_left));
         }
     }
 
     pub(super) fn finish(self) -> CodePlan<'a> {
-        let mut plan = CodePlan::default();
+        let mut plan = CodePlan { sets: self.sets, ..CodePlan::default() };
         for (key, mut sides) in self.thresholds.in_order() {
             sides.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             sides.dedup();
@@ -141,7 +159,8 @@ impl<'a> CodePlanner<'a> {
             for some in thresholds.chunks(ThresholdTable::LIMIT) {
                 let count = sides.partition_point(|side| side.0 <= some[some.len() - 1]);
                 let (own, others) = sides.split_at(count);
-                plan.searches.push(Search::new(key, some, own));
+                let set = key.set.map(|number| plan.sets.all[number]);
+                plan.searches.push(Search::new((key, set), some, own));
                 sides = others;
             }
             *plan.keys.entry(key) = (thresholds, first);
@@ -155,7 +174,7 @@ impl<'a> CodePlan<'a> {
     ///
     /// Every split asked for must have been added to the planner.
     pub(super) fn place(&mut self, forest: &'a Forest, split: &Split) -> CodeTest {
-        let key = key(forest, split);
+        let key = self.sets.key(forest, split);
         let (thresholds, first) = &*self.keys.entry(key);
         let wanted = threshold(key, split);
         let at = thresholds.partition_point(|&t| t < wanted);
@@ -171,25 +190,47 @@ impl<'a> CodePlan<'a> {
     }
 }
 
-fn key<'a>(forest: &'a Forest, split: &Split) -> Key<'a> {
-    let set = (split.feature as usize).checked_sub(forest.num_features());
-    let set = set.map(|set| &forest.sets()[set]);
-    let feature = forest.feature_of(split.feature);
-    let is_set = set.is_some();
-    let zero_is_missing = !is_set && forest.zero_is_missing().binary_search(&feature).is_ok();
-    Key { feature, set, zero_is_missing, wide: !is_set && forest.cells() == CellType::F64 }
+/// The numbers of sets: those with the same categories of the same feature have one.
+#[derive(Debug, Default)]
+struct SetNumbers<'a> {
+    all: Vec<&'a Set>,
+    /// By the address of a set, so that a large one is not compared for each split that looks at it.
+    by_address: BTreeMap<usize, usize>,
+    by_content: BTreeMap<&'a Set, usize>,
+}
+
+impl<'a> SetNumbers<'a> {
+    fn of(&mut self, set: &'a Set) -> usize {
+        let Self { all, by_address, by_content } = self;
+        *by_address.entry(std::ptr::from_ref(set).addr()).or_insert_with(|| {
+            *by_content.entry(set).or_insert_with(|| {
+                all.push(set);
+                all.len() - 1
+            })
+        })
+    }
+
+    fn key(&mut self, forest: &'a Forest, split: &Split) -> Key {
+        let set = (split.feature as usize).checked_sub(forest.num_features());
+        let set = set.map(|set| self.of(&forest.sets()[set]));
+        let feature = forest.feature_of(split.feature);
+        let zero_is_missing =
+            set.is_none() && forest.zero_is_missing().binary_search(&feature).is_ok();
+        let wide = set.is_none() && forest.cells() == CellType::F64;
+        Key { feature, set, zero_is_missing, wide }
+    }
 }
 
 /// The threshold that tells the same cells apart, equal for all splits that do.
-fn threshold(key: Key<'_>, split: &Split) -> f64 {
+fn threshold(key: Key, split: &Split) -> f64 {
     // The sum makes -0 a 0, which is the same threshold.
     let threshold = split.threshold + 0.0;
     if key.wide { threshold } else { f64::from(at_most(threshold)) }
 }
 
 impl Search {
-    fn new(key: Key<'_>, thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
-        let rule = match key.set {
+    fn new((key, set): (Key, Option<&Set>), thresholds: &[f64], sides: &[(f64, bool)]) -> Self {
+        let rule = match set {
             Some(set) => CellRule::Set(Membership::new(set)),
             None if key.zero_is_missing => CellRule::ZeroAsMissing,
             // All that counts as zero goes where 0 goes, but at thresholds within.
@@ -220,12 +261,15 @@ pub(super) struct Membership {
 
 impl Membership {
     const LARGEST: u32 = 1 << 16;
+    /// So many words of bits are spent on a set, and on each of its categories.
+    const WORDS: usize = 64;
 
     fn new(set: &Set) -> Self {
         let largest = set.categories.last().copied().unwrap_or_default();
+        let words = largest as usize / 64 + 1;
         let mut bits = Vec::new();
-        if largest < Self::LARGEST {
-            bits.resize(largest as usize / 64 + 1, 0);
+        if largest < Self::LARGEST && words <= Self::WORDS * (1 + set.categories.len()) {
+            bits.resize(words, 0);
             for &category in &set.categories {
                 bits[category as usize / 64] |= 1 << (category % 64);
             }

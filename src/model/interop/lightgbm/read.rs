@@ -1,6 +1,7 @@
 //! LightGBM's text to a model.
 
 use super::super::super::composite::AVERAGES;
+use super::super::super::format::check_num_features;
 use super::super::super::normalisation::Normalisation;
 use super::super::super::parts::{CellType, Forest};
 use super::super::super::tree::{Leaf, Split, Tree};
@@ -23,10 +24,7 @@ pub fn read(text: &str) -> Result<Model> {
         }
     }
     let last: u32 = header.number("max_feature_idx")?;
-    // Numbers of sets come after those of features.
-    if last >= 1 << 31 {
-        return Err(header.fault("max_feature_idx", &last.to_string()));
-    }
+    check_num_features(u64::from(last) + 1)?;
     let features = last as usize + 1;
     let sets = ForeignSets { features, ..ForeignSets::default() };
     let mut reading = LightgbmReader { sets, ..LightgbmReader::default() };
@@ -134,10 +132,32 @@ struct LightgbmReader {
     zeros: BTreeMap<u32, bool>,
 }
 
-/// The sets of one tree.
+/// The sets of one tree, one after the other in `words`.
 struct LightgbmCategories {
     bounds: Vec<usize>,
     words: Vec<u32>,
+    /// Of sets that were read: the feature, and which of the forest's sets it is.
+    known: BTreeMap<usize, (u32, usize)>,
+}
+
+impl LightgbmCategories {
+    fn of(section: &Section<'_>) -> Result<Self> {
+        let bounds: Vec<usize> =
+            section.words("cat_boundaries").filter_map(|w| w.parse().ok()).collect();
+        if !bounds.is_sorted() {
+            let expected = "rising numbers: sets do not overlap";
+            return Err(section.fault("cat_boundaries", "a falling number").expected(expected));
+        }
+        let words = section.words("cat_threshold").filter_map(|w| w.parse().ok()).collect();
+        Ok(Self { bounds, words, known: BTreeMap::new() })
+    }
+
+    fn categories(&self, number: usize) -> Option<Vec<u32>> {
+        let (from, to) = (*self.bounds.get(number)?, *self.bounds.get(number.checked_add(1)?)?);
+        let words = self.words.get(from..to)?;
+        let is_in = |category: &u32| words[*category as usize / 32] >> (category % 32) & 1 == 1;
+        Some((0..u32::try_from(32 * words.len()).ok()?).filter(is_in).collect())
+    }
 }
 
 impl LightgbmReader {
@@ -180,10 +200,7 @@ impl LightgbmReader {
         let gains = section.statistics("split_gain", count)?;
         let covers = section.statistics("internal_weight", count)?;
         let docs = section.statistics("internal_count", count)?;
-        let categories = LightgbmCategories {
-            bounds: section.words("cat_boundaries").filter_map(|w| w.parse().ok()).collect(),
-            words: section.words("cat_threshold").filter_map(|w| w.parse().ok()).collect(),
-        };
+        let mut categories = LightgbmCategories::of(section)?;
         let split = |i: usize| {
             if thresholds[i].is_nan() {
                 // LightGBM would send every value right, and never writes it.
@@ -203,7 +220,7 @@ impl LightgbmReader {
             let read = if decisions[i] & CATEGORICAL == 0 {
                 self.numerical(split, decisions[i])
             } else {
-                self.categorical(split, &categories)
+                self.categorical(split, &mut categories)
             };
             read.ok_or_else(|| section.fault("decision_type", &decisions[i].to_string()))
         };
@@ -211,13 +228,17 @@ impl LightgbmReader {
     }
 
     /// The threshold of a categorical split is the number of its set; missing values go right.
-    fn categorical(&mut self, split: Split, all: &LightgbmCategories) -> Option<Split> {
+    ///
+    /// LightGBM writes a set for each split. One that several share is kept once, so that a model takes
+    /// memory as its file does.
+    fn categorical(&mut self, split: Split, all: &mut LightgbmCategories) -> Option<Split> {
         let number = split.threshold as usize;
-        let (from, to) = (*all.bounds.get(number)?, *all.bounds.get(number + 1)?);
-        let words = all.words.get(from..to)?;
-        let is_in = |category: &u32| words[*category as usize / 32] >> (category % 32) & 1 == 1;
-        let categories = (0..u32::try_from(32 * words.len()).ok()?).filter(is_in).collect();
-        Some(self.sets.split(split, categories))
+        if let Some(&(feature, set)) = all.known.get(&number) {
+            return (feature == split.feature).then(|| self.sets.split_by(split, set));
+        }
+        let made = self.sets.split(split, all.categories(number)?);
+        all.known.insert(number, (split.feature, self.sets.sets.len() - 1));
+        Some(made)
     }
 
     fn numerical(&mut self, split: Split, decision: u32) -> Option<Split> {

@@ -7,6 +7,7 @@ use super::super::super::write::put;
 use super::super::GAIN_OF_REDUCTION;
 use super::{CATEGORICAL, DEFAULT_LEFT, Missing, pandas};
 use crate::error::{Error, Result};
+use std::fmt::Display;
 
 /// The model as LightGBM's text.
 pub fn write(model: &Model) -> Result<String> {
@@ -27,6 +28,7 @@ pub fn write(model: &Model) -> Result<String> {
             }
         }
     }
+    check_words(&trees)?;
     let trees: Vec<String> = trees.into_iter().enumerate().map(|(i, t)| section(i, &t)).collect();
     let features = model.num_features();
     if features == 0 {
@@ -49,6 +51,22 @@ pub fn write(model: &Model) -> Result<String> {
         trees.concat(),
         pandas::json(model),
     ))
+}
+
+/// An error if each split's set, which is written once for each split, takes too many words in all.
+fn check_words(trees: &[Written<'_>]) -> Result<()> {
+    let sets = trees.iter().flat_map(|written| &written.sets);
+    let words = |set: &&[u32]| u64::from(set.last().copied().unwrap_or_default()) / 32 + 1;
+    let all: u64 = sets.map(words).sum();
+    if all <= MOST_WORDS {
+        return Ok(());
+    }
+    let what =
+        "LightGBM's text would repeat the sets of categories, which splits share, for each split";
+    Err(Error::param("lightgbm.write", what)
+        .got(format!("{all} words of 32 categories"))
+        .expected(format!("at most {MOST_WORDS}"))
+        .hint("`save` keeps the model, in our own format"))
 }
 
 fn cannot(what: &str) -> Error {
@@ -102,6 +120,8 @@ impl<'a> Written<'a> {
     }
 }
 
+/// The most words of sets in a text.
+const MOST_WORDS: u64 = 1 << 25;
 /// A set has a bit for each category up to its largest.
 const LARGEST_CATEGORY: u32 = 1_000_000;
 
@@ -125,8 +145,12 @@ fn number_of(child: Child) -> i64 {
     }
 }
 
-fn join(items: impl IntoIterator<Item: ToString>) -> String {
-    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(" ")
+fn join(items: impl IntoIterator<Item: Display>) -> String {
+    let mut text = String::new();
+    for (at, item) in items.into_iter().enumerate() {
+        put(&mut text, format_args!("{}{item}", if at > 0 { " " } else { "" }));
+    }
+    text
 }
 
 fn floats(items: impl Iterator<Item = f64>) -> String {

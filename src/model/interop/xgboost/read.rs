@@ -1,5 +1,6 @@
 //! XGBoost's JSON to a model.
 
+use super::super::super::format::check_num_features;
 use super::super::super::parts::{CellType, Forest, Linear};
 use super::super::super::tree::{Leaf, Split, Tree};
 use super::super::super::{Component, Model, Part};
@@ -30,9 +31,9 @@ fn model(root: &Value) -> Result<Model> {
     {
         return Err(one_score("xgboost.classes"));
     }
-    // Numbers of sets come after those of features.
-    let features = number(&params["num_feature"]).filter(|&count| count < f64::from(1u32 << 31));
-    let features = features.ok_or_else(|| fault("num_feature"))? as u32;
+    let features = number(&params["num_feature"]).ok_or_else(|| fault("num_feature"))?;
+    check_num_features(features as u64)?;
+    let features = features as u32;
     let mut model = Model::new(features as usize);
     if let Ok(names) = list(learner, "feature_names", |name| name.as_str().map(str::to_owned))
         && names.len() == features as usize
@@ -166,7 +167,7 @@ fn read_tree(tree: &Value, sets: &mut ForeignSets) -> Result<Tree> {
     if count == 0 || others.iter().any(|list| list.items.len() != count) {
         return Err(fault("left_children"));
     }
-    let by_node = categories(tree)?;
+    let mut by_node = categories(tree)?;
     arrange(0i64, count, |node| {
         let at = usize::try_from(node).ok().filter(|&at| at < count);
         let at = at.ok_or_else(|| fault("left_children").got(node))?;
@@ -188,10 +189,12 @@ fn read_tree(tree: &Value, sets: &mut ForeignSets) -> Result<Tree> {
             cover,
             ..Split::default()
         };
-        if let Some(categories) = by_node.get(&node) {
+        if let Some(categories) = by_node.get_mut(&node) {
             // Those in the set go right there, and left here.
             split.missing_left = !split.missing_left;
-            split = sets.split(split, categories.clone());
+            // A second link to the node would copy them.
+            let categories = categories.take().ok_or_else(|| fault("left_children").got(node))?;
+            split = sets.split(split, categories);
             (left, right) = (right, left);
         } else if split.threshold == f64::NEG_INFINITY {
             // Nothing but missing values goes left: nothing is in no set.
@@ -201,7 +204,8 @@ fn read_tree(tree: &Value, sets: &mut ForeignSets) -> Result<Tree> {
     })
 }
 
-fn categories(tree: &Value) -> Result<BTreeMap<i64, Vec<u32>>> {
+/// The categories of each node that has some, to be taken once.
+fn categories(tree: &Value) -> Result<BTreeMap<i64, Option<Vec<u32>>>> {
     if tree["categories_nodes"].is_null() {
         return Ok(BTreeMap::new());
     }
@@ -211,12 +215,15 @@ fn categories(tree: &Value) -> Result<BTreeMap<i64, Vec<u32>>> {
     let nodes = list(tree, "categories_nodes", integer)?;
     let segments = list(tree, "categories_segments", length)?;
     let sizes = list(tree, "categories_sizes", length)?;
+    let mut end = 0;
+    // XGBoost writes one after the other: some that overlap could stand for any number of categories.
     let of_node = |(i, node): (usize, i64)| {
-        let (&from, &size) = (segments.get(i)?, sizes.get(i)?);
-        let mut own = all.get(from..from.checked_add(size)?)?.to_vec();
+        let (&from, &size) = (segments.get(i).filter(|&&from| from >= end)?, sizes.get(i)?);
+        end = from.checked_add(size)?;
+        let mut own = all.get(from..end)?.to_vec();
         own.sort_unstable();
         own.dedup();
-        Some((node, own))
+        Some((node, Some(own)))
     };
     let by_node: Option<_> = nodes.into_iter().enumerate().map(of_node).collect();
     by_node.ok_or_else(|| fault("categories_segments"))
