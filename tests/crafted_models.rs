@@ -9,6 +9,8 @@ use rustrank::model::{
 use rustrank::{Interrupt, simd::Level};
 use serde_json::{Value, json};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::fs::File;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -289,4 +291,31 @@ fn an_explanation_of_a_chain_on_as_many_features_ends_when_it_is_interrupted() {
     assert!(
         rustrank::model::Explainer::new(&model, Level::Portable, &|| interrupt.check()).is_err()
     );
+}
+
+#[test]
+fn what_is_no_model_is_told_from_its_start() {
+    let path: PathBuf = std::env::temp_dir().join(format!("rustrank-huge-{}", std::process::id()));
+    let file = |start: &[u8]| {
+        std::fs::write(&path, start).unwrap();
+        // A hole: it takes no room on the disk.
+        File::options().append(true).open(&path).unwrap().set_len(3 << 30).unwrap();
+    };
+    let cases: [(&[u8], &str); 4] = [
+        (b"PAR1", "not a rustrank model"),
+        (b"rustrank model 1\nbytes 12\n", "the file goes on after byte 38"),
+        (b"rustrank model 7\nbytes 12\n", "model format 7"),
+        (b"rustrank model 1\nbytes many\n", "the length is not there"),
+    ];
+    for (start, what) in cases {
+        file(start);
+        for any in [false, true] {
+            let load = || if any { Model::load_any(&path) } else { Model::load(&path) };
+            let error = within(MIB, || load().unwrap_err().to_string());
+            assert!(error.contains(what) && error.contains("rustrank-huge"), "{error}");
+        }
+    }
+    file(b"tree\nversion=v4\n");
+    assert!(within(MIB, || Model::load(&path)).is_err());
+    std::fs::remove_file(&path).unwrap();
 }

@@ -1,9 +1,12 @@
-//! Model files, written atomically: to a temporary file in the same folder, which is then renamed.
+//! Model files, written atomically: to a temporary file in the same folder, which is then renamed. What is no model
+//! is told from its start, before the rest is read.
 
 use super::composite::Model;
+use super::format::MAGIC;
+use super::read::whole_length;
 use crate::error::{Error, Result};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,9 +26,32 @@ impl Model {
     /// Reads a file that [`Model::save`] wrote.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let text = fs::read(path).map_err(|source| Error::io(path, source))?;
+        let text = read_model(path, |start| whole_length(start).map(|_| ()))?;
         Self::from_text(&text).map_err(|error| error.path(path))
     }
+}
+
+/// So many bytes of a file say whether it may be a model.
+const START: u64 = 1 << 16;
+
+/// The bytes of a file, if `check` takes its start for that of a model. One of ours is read up to the end that it
+/// declares, and a byte more.
+pub(super) fn read_model(path: &Path, check: impl Fn(&[u8]) -> Result<()>) -> Result<Vec<u8>> {
+    let fails = |source| Error::io(path, source);
+    let mut file = File::open(path).map_err(fails)?;
+    let mut bytes = Vec::new();
+    Read::by_ref(&mut file).take(START).read_to_end(&mut bytes).map_err(fails)?;
+    check(&bytes).map_err(|error| error.path(path))?;
+    let mut most = u64::MAX;
+    if bytes.starts_with(MAGIC.as_bytes()) {
+        most = whole_length(&bytes).map_err(|error| error.path(path))?.saturating_add(1);
+    }
+    let left = most.saturating_sub(bytes.len() as u64);
+    let there = file.metadata().map_or(0, |of| of.len().saturating_sub(bytes.len() as u64));
+    let room = usize::try_from(left.min(there)).unwrap_or(usize::MAX);
+    bytes.try_reserve_exact(room).map_err(|_| fails(io::ErrorKind::OutOfMemory.into()))?;
+    file.take(left).read_to_end(&mut bytes).map_err(fails)?;
+    Ok(bytes)
 }
 
 /// Replaces a file by `bytes`, atomically.

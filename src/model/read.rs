@@ -24,8 +24,14 @@ impl Model {
     }
 }
 
-/// The lines between the second and the last, after the version, the length and the checksum were checked.
-fn frame(text: &[u8]) -> Result<&str> {
+/// The number of bytes that the first lines of a file declare, of all of it.
+pub(super) fn whole_length(start: &[u8]) -> Result<u64> {
+    let (declared, rest) = length(start)?;
+    Ok(((start.len() - rest.len()) as u64).saturating_add(declared))
+}
+
+/// The number of bytes after the first two lines, as declared, and what there is of them.
+fn length(text: &[u8]) -> Result<(u64, &[u8])> {
     let not_ours = || {
         let head = &text[..text.len().min(30)];
         Error::model("model.magic", "not a rustrank model")
@@ -43,14 +49,19 @@ fn frame(text: &[u8]) -> Result<&str> {
             None => not_ours(),
         });
     }
-    let ends = || Error::model("model.length", format!("the file ends at byte {}", text.len()));
-    let (second, rest) = split_line(after_first).ok_or_else(ends)?;
+    let (second, rest) = split_line(after_first).ok_or_else(|| ends(text))?;
     let declared = second.strip_prefix(b"bytes ").and_then(number::<u64>).ok_or_else(|| {
         Error::model("model.syntax", "the length is not there").at(2, 1).got(foreign(second))
     })?;
-    let whole = ((text.len() - rest.len()) as u64).saturating_add(declared);
+    Ok((declared, rest))
+}
+
+/// The lines between the second and the last, after the version, the length and the checksum were checked.
+fn frame(text: &[u8]) -> Result<&str> {
+    let (declared, rest) = length(text)?;
+    let whole = whole_length(text)?;
     if declared > rest.len() as u64 {
-        return Err(ends().expected(format!("{whole} bytes")));
+        return Err(ends(text).expected(format!("{whole} bytes")));
     }
     if declared < rest.len() as u64 {
         let more = format!("the file goes on after byte {whole}");
@@ -64,6 +75,10 @@ fn frame(text: &[u8]) -> Result<&str> {
     }
     let body = &text[text.len() - rest.len()..split];
     std::str::from_utf8(body).map_err(|_| Error::model("model.syntax", "the text is not UTF-8"))
+}
+
+fn ends(text: &[u8]) -> Error {
+    Error::model("model.length", format!("the file ends at byte {}", text.len()))
 }
 
 fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {

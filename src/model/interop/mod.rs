@@ -14,6 +14,7 @@ mod ubjson;
 pub mod xgboost;
 
 use super::composite::Model;
+use super::file::read_model;
 use crate::error::{Error, Result, foreign, room_for};
 use std::path::Path;
 
@@ -31,7 +32,7 @@ impl Model {
     pub fn from_any(text: &[u8]) -> Result<Self> {
         if text.starts_with(super::format::MAGIC.as_bytes()) {
             Self::from_text(text)
-        } else if text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n") {
+        } else if lightgbm::is_text(text) {
             lightgbm::read(utf8(text)?)
         } else if xgboost::is_json(text) {
             xgboost::read(text)
@@ -40,10 +41,7 @@ impl Model {
         } else if catboost::is_json(text) {
             catboost::read(text)
         } else {
-            let known = "LightGBM (text), XGBoost (JSON, UBJSON) or CatBoost (JSON)";
-            Err(Error::model("model.magic", "not a rustrank model")
-                .got(foreign(&text[..text.len().min(30)]))
-                .expected(format!("a file of rustrank, {known}")))
+            Err(no_model(text))
         }
     }
 
@@ -77,9 +75,23 @@ impl Model {
     /// Reads a file of [`from_any`](Self::from_any).
     pub fn load_any(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| Error::io(path, source))?;
+        let bytes = read_model(path, |start| {
+            // That of any JSON, too, binary or not.
+            let is_known = start.starts_with(super::format::MAGIC.as_bytes())
+                || lightgbm::is_text(start)
+                || start.trim_ascii_start().starts_with(b"{");
+            if is_known { Ok(()) } else { Err(no_model(start)) }
+        })?;
         Self::from_any(&bytes).map_err(|error| error.path(path))
     }
+}
+
+/// The error of a file that is none of those that are read.
+fn no_model(start: &[u8]) -> Error {
+    let known = "LightGBM (text), XGBoost (JSON, UBJSON) or CatBoost (JSON)";
+    Error::model("model.magic", "not a rustrank model")
+        .got(foreign(&start[..start.len().min(30)]))
+        .expected(format!("a file of rustrank, {known}"))
 }
 
 /// The value of a JSON text.

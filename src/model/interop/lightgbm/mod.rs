@@ -17,6 +17,7 @@ mod pandas;
 mod read;
 mod write;
 
+pub(super) use read::is_text;
 pub use read::read;
 pub use write::write;
 

@@ -14,6 +14,11 @@ use crate::error::{Error, Result, foreign};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+/// Whether bytes look like LightGBM's text.
+pub(in crate::model::interop) fn is_text(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"tree\n") || bytes.starts_with(b"tree\r\n")
+}
+
 /// The model of a text that LightGBM wrote.
 pub fn read(text: &str) -> Result<Model> {
     let mut sections = text.split("\nTree=");
