@@ -1,5 +1,7 @@
 //! Model files that are small and stand for much: they are refused, or take memory and time as their size does.
 
+// The Python extension has an allocator of its own.
+#![cfg(not(feature = "python"))]
 #![expect(clippy::unwrap_used, reason = "a test")]
 #![expect(unsafe_code, reason = "an allocator that counts")]
 

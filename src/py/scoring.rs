@@ -63,7 +63,7 @@ impl RowTask<'_> {
         results: &mut [f64],
         interrupt: &Interrupt,
     ) -> Result<()> {
-        self.compute(rows, bounds, results)?;
+        self.compute(rows, bounds, results, interrupt)?;
         check_finite(results)
     }
 
@@ -72,6 +72,7 @@ impl RowTask<'_> {
         rows: &[T],
         bounds: Option<&[usize]>,
         results: &mut [f64],
+        interrupt: &Interrupt,
     ) -> Result<()> {
         match (self, bounds) {
             (Self::Score(scorer), Some(bounds)) => scorer.score_queries(rows, bounds, results),

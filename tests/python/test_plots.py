@@ -91,7 +91,7 @@ def test_importance_is_in_order_and_says_its_unit(booster: rr.Booster) -> None:
     dataset = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, like=booster)
     shuffled = rr.plot_importance(booster, "permutation", dataset=dataset, metric="map")
     assert shuffled.get_xlabel() == "loss of map when shuffled"
-    with pytest.raises(rr.ParamError, match="kind: got 'gain', expected 'reduction'"):
+    with pytest.raises(rr.ParamError, match="kind: got 'gain', which is called 'reduction' here"):
         rr.plot_importance(booster, "gain")
     net = rr.LambdaRank(epochs=1).fit(DATA.X, DATA.y, qid=DATA.qid)
     with pytest.raises(rr.ParamError, match="has no trees"):
