@@ -228,6 +228,11 @@ fn deep_trees_keep_the_sum() {
 /// A tree in which each split has a leaf on one of its sides; no doc has come to some nodes.
 fn chained(random: &mut Random, splits: usize, kind: Kind) -> Tree {
     let docs = |random: &mut Random| (random.below(12) * random.below(3)) as u64;
+    let leaf =
+        |random: &mut Random| Leaf { value: random.unit() - 0.5, cover: 0.0, docs: docs(random) };
+    // To the last nodes, no doc has come.
+    let mut leaves: Vec<Leaf> = (0..=splits).map(|_| leaf(random)).collect();
+    leaves[splits - 5..].iter_mut().for_each(|leaf| leaf.docs = 0);
     let split = |at: usize, random: &mut Random| {
         let next = at as u32 + 1;
         let below = if at + 1 < splits { Child::Split(next) } else { Child::Leaf(next) };
@@ -239,14 +244,12 @@ fn chained(random: &mut Random, splits: usize, kind: Kind) -> Tree {
             missing_left: random.flag(),
             left: sides[turned],
             right: sides[1 - turned],
-            docs: 20 * docs(random),
+            docs: leaves[at..].iter().map(|leaf| leaf.docs).sum(),
             ..Split::default()
         }
     };
     let all = (0..splits).map(|at| split(at, random)).collect();
-    let leaf =
-        |random: &mut Random| Leaf { value: random.unit() - 0.5, cover: 0.0, docs: docs(random) };
-    Tree::new(all, (0..=splits).map(|_| leaf(random)).collect())
+    Tree::new(all, leaves)
 }
 
 #[test]
@@ -286,7 +289,7 @@ fn a_chain_on_as_many_features_keeps_the_sum_and_the_bits_of_all_levels() {
     let kind = Kind { features: 2000, thresholds: 40, cells: CellType::F32 };
     let mut model = Model::new(2000);
     model.push(chained(&mut Random::new(7), 2000, kind)).unwrap();
-    model.push(tree(&mut Random::new(8), 31, kind)).unwrap();
+    model.push(added_up(&tree(&mut Random::new(8), 31, kind))).unwrap();
     let rows = rows(4, 17, 2000);
     let mut scores = vec![0.0; 17];
     model.scorer().score(&rows, &mut scores).unwrap();
