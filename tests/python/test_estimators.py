@@ -316,7 +316,8 @@ def test_a_value_may_stand_for_missing() -> None:
     ranker = small(missing=-99.0).fit(holes, Y, qid=QID, eval_set=[(holes, Y, QID)])
     gaps = np.where(X > 1, np.float32(np.nan), X)
     other = small().fit(gaps, Y, qid=QID)
-    assert ranker.booster_ == other.booster_
+    # Only the note of the value differs.
+    assert ranker.booster_.dump()["trees"] == other.booster_.dump()["trees"]
     assert (ranker.predict(holes) == other.predict(gaps)).all()
 
 

@@ -67,6 +67,8 @@ small, ranked = (rr.Booster.load(folder + f"/{name}.rrk") for name in ("small", 
 large = rr.Booster.load(folder + "/large.rrk") if "large" in call else None
 data = rr.Dataset(X, y, qid=qid) if "data" in call else None
 rr.evaluate(s[:40], y[:40], qid=qid[:40], num_threads=2), small.predict(X[:10]), small.explain(X[:2])
+# Modules are read before: where there is no memory, Python itself finds errors in their syntax.
+[getattr(rr, name) for name in rr.__all__]
 outcomes = []
 for extra in limits:
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
