@@ -10,6 +10,7 @@ use numpy::{
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use std::convert::Infallible;
 
 /// A copy of an array: Python may change the original while the core uses it.
 pub(super) struct ArrayArg<T>(pub(super) Vec<T>);
@@ -22,8 +23,7 @@ impl<'py, T: Element + Copy> FromPyObject<'_, 'py> for ArrayArg<T> {
     }
 }
 
-/// Arrays of so many numbers are made by `numpy.empty`, whose `MemoryError` is returned; `rust-numpy` panics where
-/// there is no memory, but takes less time for few numbers.
+/// From so many numbers on, an array takes over their memory; to copy fewer takes less time.
 const FEW: usize = 1 << 13;
 
 /// Numbers that become an array.
@@ -32,16 +32,11 @@ pub(super) struct NewArray<T>(pub(super) Vec<T>);
 impl<'py, T: Element + Copy> IntoPyObject<'py> for NewArray<T> {
     type Target = PyArray1<T>;
     type Output = Bound<'py, Self::Target>;
-    type Error = PyErr;
+    type Error = Infallible;
 
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        if self.0.len() < FEW {
-            return Ok(self.0.to_pyarray(py));
-        }
-        let empty = py.import("numpy")?.getattr("empty")?;
-        let array = empty.call1((self.0.len(), T::get_dtype(py)))?.cast_into::<PyArray1<T>>()?;
-        array.try_readwrite()?.as_slice_mut()?.copy_from_slice(&self.0);
-        Ok(array)
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
+        let is_small = self.0.len() < FEW;
+        Ok(if is_small { self.0.to_pyarray(py) } else { PyArray1::from_vec(py, self.0) })
     }
 }
 
@@ -54,7 +49,7 @@ impl<'py, T: Element + Copy> IntoPyObject<'py> for NewMatrix<T> {
     type Error = PyErr;
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
-        NewArray(self.0).into_pyobject(py)?.reshape(self.1)
+        PyArray1::from_vec(py, self.0).reshape(self.1)
     }
 }
 
