@@ -10,6 +10,7 @@ import pytest
 
 import rustrank as rr
 from rustrank.cli import main
+from rustrank.combining.methods import METHODS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -259,11 +260,14 @@ def test_what_cannot_be_used_is_named(two: Two, boosters: tuple[Any, Any, Any, A
         _ = rr.Combiner().fit([a, b], y, qid=qid).booster
 
 
-def test_the_command_offers_the_methods_of_the_combiner() -> None:
-    from rustrank.cli.commands import combine
-    from rustrank.combining import _fit_input
-
-    assert combine._METHODS == _fit_input.METHODS
+def test_the_command_offers_the_methods_of_the_combiner(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["combine", "docs.txt", "a.rrk", "b.rrk", "--method", "pow"]) == 2
+    told = capsys.readouterr().err
+    with pytest.raises(rr.ParamError) as caught:
+        rr.Combiner(method="pow").fit([[0.0, 1.0], [1.0, 0.0]], [0, 1], group=[2])
+    for name in METHODS:
+        assert name in told
+        assert name in str(caught.value)
 
 
 def test_edge_cases_have_clear_answers() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
+from rustrank.combining.methods import METHODS
 from rustrank.data.scored_rows import ScoredRows
 from rustrank.errors import (
     DataError,
@@ -34,18 +35,6 @@ if TYPE_CHECKING:
 #: The arguments of `fit`, which a held-out set may have, too.
 _FIELDS = ("rankers", "docs", "y", "X", "qid", "group", "query_weight", "tie_break")
 
-#: The names of the methods, which nested pairs are another one of.
-METHODS = (
-    "auto",
-    "sweep",
-    "coordinate",
-    "powell",
-    "best_first",
-    "most_different_first",
-    "average",
-    "lambdarank",
-    "lambdarank_net",
-)
 _EXPECTED = "nested pairs of numbers such as ((0, 1), 2), or one of"
 
 

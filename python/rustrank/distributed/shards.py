@@ -272,12 +272,9 @@ def shard(
 
 def _new_names(place: Path, number: int, suffix: str) -> list[str]:
     """Return names for shards that no file of the folder has: the shards that are there stay until all are made."""
-    for times in itertools.count():
-        run = f".{times}" if times else ""
-        names = [f"shard-{at:05}{run}{suffix}" for at in range(number)]
-        if not any((place / name).exists() for name in names):
-            return names
-    raise AssertionError
+    runs = itertools.chain([""], (f".{times}" for times in itertools.count(1)))
+    tried = ([f"shard-{at:05}{run}{suffix}" for at in range(number)] for run in runs)
+    return next(names for names in tried if not any((place / name).exists() for name in names))
 
 
 def _listed(place: Path) -> list[Path]:

@@ -57,7 +57,6 @@ def warn_of_other_scale(ranker: Any, judging: Judging) -> None:
         here = judging.scale[name]
         if names and here == _DEFAULTS[name]:
             warn_caller(
-                f"the model was trained with {name}={value!r}, by which its history and early stopping are, "
-                f"and {', '.join(names)} has {name}={here!r} here: pass {name}={value!r} for figures that can "
-                "be compared with those"
+                f"the model was trained with {name}={value!r}, which its history and early stopping use, and "
+                f"{', '.join(names)} has {name}={here!r} here: pass {name}={value!r} to compare with them"
             )

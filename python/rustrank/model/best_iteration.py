@@ -22,9 +22,8 @@ def warn_of_later_rounds(core: _rustrank.Booster, name: str) -> None:
     """Warn of a model that has just been read from XGBoost's format, if XGBRanker predicts by fewer rounds."""
     notes = core.attributes()
     best = notes.get("xgboost.best_iteration", "")
-    if (
-        not best.isdecimal() or "learning_rate" in notes
-    ):  # The note of a training that went on from it.
+    # A training of ours that went on from it has noted its own parameters.
+    if not best.isdecimal() or "learning_rate" in notes:
         return
     trees = read_attribute(notes, "num_parallel_tree", positive_of, WHOLE, 1)
     first = 1 + read_attribute(notes, "xgboost.best_iteration", int, WHOLE, 0)

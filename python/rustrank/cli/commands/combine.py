@@ -12,6 +12,7 @@ from rustrank.cli.rankers import has_scores, load_model, models_of, read_ranker
 from rustrank.cli.reading import checked_judging, data_files, read_docs
 from rustrank.cli.replacing import MODEL, PLOT, SCORES
 from rustrank.cli.streams import PIPE, print_result, save_model, save_plot
+from rustrank.combining.methods import METHODS
 from rustrank.errors import ParamError
 
 if TYPE_CHECKING:
@@ -40,18 +41,6 @@ examples:
   rustrank combine vali.txt bm25.txt web.rrk --valid test.txt ta.txt
 """
 
-_METHODS = (
-    "auto",
-    "sweep",
-    "coordinate",
-    "powell",
-    "best_first",
-    "most_different_first",
-    "average",
-    "lambdarank",
-    "lambdarank_net",
-)
-
 
 def register(parser: Parser) -> None:
     """Add the arguments."""
@@ -66,7 +55,7 @@ def register(parser: Parser) -> None:
     add("--valid", "FILE", held_out, nargs="+")
     add("--metric")
     several = "auto, sweep, coordinate, best_first, ..."
-    add("--method", "NAME", several, default="auto", offered=_METHODS)
+    add("--method", "NAME", several, default="auto", offered=METHODS)
     add(
         "--alphas",
         ("FROM", "TO"),
