@@ -143,6 +143,10 @@ test-integrations: build $(INTEGRATIONS)/.stamp ## tests and guides that need ML
 	PYTHONPATH=python $(INTEGRATIONS)/bin/python -m pytest -q tests/python/test_docs.py \
 	  -k 'mlflow or pyterrier or catboost or lightgbm or xgboost'
 
+.PHONY: io-faults
+io-faults: build ## let every call of the system on a file fail once, and end the process at each (make test tries some)
+	RUSTRANK_IO_FAULTS_STEP=1 $(BIN)/python -m pytest -q -s tests/python/test_io_faults.py
+
 .PHONY: test check
 test: test-rust test-python lint doc docs ## everything: tests, lints, documentation
 	@echo "rustrank: all tests and checks passed"

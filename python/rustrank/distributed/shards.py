@@ -23,7 +23,7 @@ from rustrank.data.batches import opened, require_columns
 from rustrank.data.dataset import Dataset
 from rustrank.errors import DataError, ParamError, shown
 from rustrank.formatting import count, size, text_table
-from rustrank.inputs.files import checksum, replace_file
+from rustrank.inputs.files import checksum, errors_name, replace_file
 from rustrank.inputs.scalars import flag, text, whole
 from rustrank.progress import progress_of_file
 
@@ -97,7 +97,8 @@ class Shards:
         place = Path(path)
         place = place / _MANIFEST if place.is_dir() else place
         try:
-            read = json.loads(place.read_bytes())
+            with errors_name(place):
+                read = json.loads(place.read_bytes())
             version = read["version"] if read["format"] == _FORMAT else None
             known = [Shard(**one) for one in read["shards"]] if version == _VERSION else []
             found = cls(place.parent, read["kind"], dict(read["columns"]), tuple(known))
@@ -247,7 +248,7 @@ def shard(
         sizes[at].append(docs[query])
     place.mkdir(parents=True, exist_ok=True)
     names = _new_names(place, number, writer.suffix)
-    with _files(place, names) as paths:
+    with _files(place, names) as paths, errors_name(place):
         writer.write(shard_of_query, paths)
         made = [
             Shard(name, sum(held), len(held), path.stat().st_size, checksum(path, syncs=True))
@@ -351,6 +352,7 @@ class _Text:
     def _lines(self) -> Iterator[tuple[bytes, int, bytes | None]]:
         """Yield the query, the number and the text of each line; comments have no text."""
         with ExitStack() as stack:
+            stack.enter_context(errors_name(self.path))
             raw = stack.enter_context(self.path.open("rb"))
             show = stack.enter_context(progress_of_file(self.path, self.progress))
             is_gzip = raw.peek(2)[:2] == b"\x1f\x8b"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rustrank.errors import warn_caller
 from rustrank.formatting import count
 from rustrank.inputs.attributes import WHOLE, positive_of, read_attribute
+from rustrank.inputs.files import errors_name
 
 if TYPE_CHECKING:
     from rustrank import _rustrank
@@ -43,5 +44,5 @@ def may_be_theirs(path: str) -> bool:
     file = Path(path)
     if not file.is_file():
         return True
-    with file.open("rb") as opened:
+    with errors_name(file), file.open("rb") as opened:
         return opened.read(1) == _START

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.combining.side_by_side import SideBySide
+from rustrank.inputs.files import replace_file
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.scalars import choice, text, whole
 from rustrank.metrics.evaluation import Drawing, Judging, warn_of_nothing
@@ -55,8 +55,8 @@ class Report:
         self.statements = findings.statements
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page to a file."""
-        Path(path).write_text(self.html, encoding="utf-8")
+        """Write the page to a file, which is replaced as a whole."""
+        replace_file(path, self.html)
 
     def _repr_html_(self) -> str:
         # The base of a frame's document is the page around it: without another one, the links of the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError
 from rustrank.estimators.ranker import fitted_again, option_record
 from rustrank.inputs.docs import DocArguments
+from rustrank.inputs.files import errors_name, replace_file
 from rustrank.inputs.scalars import text, whole
 from rustrank.metrics.evaluation import Judging, MetricValue, first_value
 from rustrank.selection.folds import QueryFolds
@@ -45,7 +47,7 @@ class Records:
         if path is not None and path.exists() and path.stat().st_size:
             self._read(path, about)
         elif path is not None:
-            path.write_text(json.dumps(about) + "\n", "utf-8")
+            replace_file(path, json.dumps(about) + "\n")
 
     def _read(self, path: Path, about: dict[str, Any]) -> None:
         text = path.read_text("utf-8")
@@ -64,7 +66,7 @@ class Records:
             )
             raise ParamError(message, code="records")
         if len(whole) < len(text):
-            path.write_text(whole, "utf-8")
+            replace_file(path, whole)
 
     def get(self, setting: Mapping[str, Any]) -> NDArray[np.float64] | None:
         """Return the metric of each query for a setting, or None if it was not tried yet."""
@@ -78,9 +80,18 @@ class Records:
         with self._lock:
             self._known[key] = values.tolist()
             if self._path is not None:
-                line = json.dumps({"setting": key, "values": values.tolist()})
-                with self._path.open("a", encoding="utf-8") as file:
-                    file.write(line + "\n")
+                self._append(self._path, json.dumps({"setting": key, "values": values.tolist()}))
+
+    @staticmethod
+    def _append(path: Path, line: str) -> None:
+        """Append a line, all of it or nothing: another thread may go on after this one has failed."""
+        before = path.stat().st_size
+        try:
+            with errors_name(path), path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError:
+            os.truncate(path, before)
+            raise
 
 
 def setting_key(setting: Mapping[str, Any]) -> str:

@@ -123,12 +123,16 @@ def objective_for(metric: str) -> dict[str, str]:
 
 
 def smoothed(curve: Curve, window: int) -> Curve:
-    """Return the mean of the values around each one, of those that there are."""
+    """Return the mean of the values around each one; the first have as many after them as before.
+
+    These are the means of `rustrank.EarlyStopping` (src/rounds/early_stopping.rs says why).
+    """
     sums = np.concatenate([[0.0], np.cumsum(curve)])
     at = np.arange(len(curve))
-    start = np.maximum(at - window // 2, 0)
-    end = np.minimum(at - (-window // 2), len(curve))
-    means: Curve = (sums[end] - sums[start]) / (end - start)
+    before = np.minimum(at, window // 2)
+    from_it = np.minimum(-(-window // 2), before + 1)
+    end = np.minimum(at + from_it, len(curve))
+    means: Curve = (sums[end] - sums[at - before]) / (end - at + before)
     return means
 
 

@@ -14,6 +14,7 @@ from rustrank.cli.replacing import MODEL, PLOT, SCORES
 from rustrank.cli.streams import PIPE, print_result, save_model, save_plot
 from rustrank.combining.methods import METHODS
 from rustrank.errors import ParamError
+from rustrank.inputs.files import replace_file
 
 if TYPE_CHECKING:
     import argparse
@@ -140,7 +141,7 @@ def _write(combiner: Combiner, fitted: dict[str, Any], options: argparse.Namespa
         if options.scores == PIPE:
             sys.stdout.write(lines)
         else:
-            Path(options.scores).write_text(lines, encoding="ascii")
+            replace_file(options.scores, lines)
     if options.save:
         boosters = [load_model(name) for name in options.files]
         save_model(merged(boosters, combiner.weights, combiner.names), options.save)

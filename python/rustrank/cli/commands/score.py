@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rustrank.cli.category_columns import texts_of_models
@@ -14,6 +13,7 @@ from rustrank.cli.reading import read_docs
 from rustrank.cli.replacing import SCORES
 from rustrank.cli.streams import PIPE, path_of
 from rustrank.errors import RustrankError
+from rustrank.inputs.files import replace_file
 
 if TYPE_CHECKING:
     import argparse
@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.out == PIPE:
         sys.stdout.writelines(lines)
     else:
-        Path(options.out).write_text("".join(lines), encoding="ascii")
+        replace_file(options.out, "".join(lines))
     return 0
 
 

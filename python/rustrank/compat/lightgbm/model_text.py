@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rustrank.inputs.files import errors_name
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -152,7 +154,8 @@ def is_model_text(text: str) -> bool:
 
 def text_of_file(path: str | PathLike[str]) -> str | None:
     """Return the text of a model file of LightGBM; None for files of another kind."""
-    with Path(fspath(path)).open("rb") as file:
+    with errors_name(path), Path(fspath(path)).open("rb") as file:
         if not is_model_text(file.readline(80).decode("latin-1").replace("\r", "")):
             return None
-    return Path(fspath(path)).read_text("utf-8")
+        file.seek(0)
+        return file.read().decode("utf-8").replace("\r\n", "\n")
