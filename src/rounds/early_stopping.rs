@@ -34,15 +34,18 @@ pub enum StopReason {
 }
 
 /// The first round with the largest mean over the `smooth` rounds around it, counted from 0. Of rounds with equal
-/// means, which early rounds have since their windows hold all rounds, the one with the largest value.
+/// means, which late rounds have where their windows hold all rounds, the one with the largest value.
 ///
-/// The rounds of a mean are those that there are; a round is left out of all means, and is never the best,
-/// where its value is NaN.
+/// The mean of one of the first rounds is over as many rounds after it as before: with all later ones, the first
+/// round would seem the best of a curve that rises fast and falls slowly. The last rounds have what there is.
+/// A round is left out of all means, and is never the best, where its value is NaN.
 pub(super) fn best(history: &[Vec<f64>], value: usize, smooth: usize) -> Option<usize> {
     let mean = |round: usize| {
-        let start = round.saturating_sub(smooth / 2);
-        let end = (round + smooth.div_ceil(2)).min(history.len());
-        let known = history[start..end].iter().map(|values| values[value]).filter(|v| !v.is_nan());
+        let before = round.min(smooth / 2);
+        let from_it = smooth.div_ceil(2).min(before + 1);
+        let end = (round + from_it).min(history.len());
+        let known =
+            history[round - before..end].iter().map(|values| values[value]).filter(|v| !v.is_nan());
         let (sum, count) = known.fold((0.0, 0usize), |(sum, count), v| (sum + v, count + 1));
         sum / count as f64
     };
@@ -69,13 +72,25 @@ mod tests {
         let history: Vec<Vec<f64>> =
             [0.1, 0.9, 0.1, 0.5, 0.6, 0.5, 0.2].iter().map(|&value| vec![value]).collect();
         assert_eq!(best(&history, 0, 1), Some(1));
-        // Means of three: .5, .37, .5, .4, .53, .43, .35.
+        // Means of three: .1, .37, .5, .4, .53, .43, .35.
         assert_eq!(best(&history, 0, 3), Some(4));
         // A value that is NaN counts for none, and its round is never the best.
         let mut history = history;
         history[4][0] = f64::NAN;
-        // Means: .5, .37, .5, .3, -, .35, .35; the first of the largest.
-        assert_eq!(best(&history, 0, 3), Some(0));
+        // Means: .1, .37, .5, .3, -, .35, .35.
+        assert_eq!(best(&history, 0, 3), Some(2));
+    }
+
+    #[test]
+    fn the_first_round_is_not_the_best_of_a_curve_that_rises_fast_and_falls_slowly() {
+        let value = |round: usize| {
+            if round < 5 { 0.30 + 0.01 * round as f64 } else { 0.345 - 0.001 * round as f64 }
+        };
+        let history: Vec<Vec<f64>> = (0..100).map(|round| vec![value(round)]).collect();
+        let mean_of_all_later = (0..21).map(value).sum::<f64>() / 21.0;
+        assert!(mean_of_all_later > value(0));
+        let found = best(&history, 0, 41).unwrap();
+        assert!((4..12).contains(&found), "{found}");
     }
 
     #[test]

@@ -132,9 +132,18 @@ def test_folds_choose_the_rounds(booster: rr.Booster) -> None:
 def test_smoothed_is_the_mean_of_the_values_around() -> None:
     curve = np.random.default_rng(0).random(30)
     for window in (1, 2, 5, 8, 100):
-        span = range(-(window // 2), -(-window // 2))
         for at, mean in enumerate(smoothed(curve, window)):
-            assert mean == pytest.approx(np.mean([curve[at + i] for i in span if 0 <= at + i < 30]))
+            before = min(at, window // 2)
+            span = range(-before, min(-(-window // 2), before + 1))
+            assert mean == pytest.approx(np.mean([curve[at + i] for i in span if at + i < 30]))
+
+
+def test_the_first_round_is_not_the_best_of_a_curve_that_rises_fast_and_falls_slowly() -> None:
+    """With windows that are cut at their start alone, the first means are those of later rounds."""
+    at = np.arange(100)
+    curve = np.where(at < 5, 0.30 + 0.01 * at, 0.345 - 0.001 * at)
+    assert curve[:21].mean() > curve[:41].mean()
+    assert 4 <= int(np.argmax(smoothed(curve, 41))) < 12
 
 
 def test_datasets_without_ranks_are_scored_by_models_with_them(
