@@ -185,7 +185,6 @@ def test_letor_text_has_ranks_too(tmp_path: Path, booster: rr.Booster) -> None:
         {"preset": "noisy", "num_trees": 3},
         {"objective": "xendcg", "num_trees": 3},
         {"objective": "regression"},
-        {"metric": {"ndcg@10": 1.0, "map": 1.0}},
         {"monotone": {0: 1}, "num_trees": 3},
     ],
 )
@@ -196,6 +195,38 @@ def test_nothing_is_chosen_where_something_is_said(
     assert booster.chosen is None
     assert not booster.query_ranks
     assert "chosen" not in capsys.readouterr().err
+
+
+def test_several_metrics_are_chosen_for_by_the_heaviest(train: rr.Dataset) -> None:
+    metric = {"map": 0.2, "ndcg@5": 1.0}
+    booster = rr.train(train, metric=metric, progress=False)
+    chosen, alone = chosen_by(booster), chosen_by(rr.train(train, metric="ndcg@5", progress=False))
+    assert {**chosen["options"], "metric": "ndcg@5"} == alone["options"]
+    assert chosen["values"] == alone["values"]
+    assert booster == rr.train(dataset(query_ranks=True), progress=False, **chosen["options"])
+
+
+def test_a_metric_of_a_further_label_chooses_nothing() -> None:
+    train = dataset(extra_labels={"sales": (Y > 2).astype(float)})
+    metric = {"sales@5": 1.0, "ndcg@10": 0.2}
+    assert rr.train(train, metric=metric, progress=False).chosen is None
+    heavier = {"sales@5": 0.2, "ndcg@10": 1.0}
+    assert chosen_by(rr.train(train, metric=heavier, progress=False))["metric"] == "ndcg@10"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"objective": "regression"},
+        {"workers": 2},
+        {"base": rr.train(dataset(), preset="plain", num_trees=2)},
+    ],
+)
+def test_auto_is_refused_where_nothing_can_be_chosen(
+    train: rr.Dataset, given: dict[str, Any]
+) -> None:
+    with pytest.raises(rr.ParamError, match=r"preset: got 'auto', which chooses nothing for"):
+        rr.train(train, preset="auto", progress=False, **given)
 
 
 def test_plain_is_the_documented_defaults(train: rr.Dataset) -> None:
@@ -306,10 +337,15 @@ def test_a_checkpoint_is_gone_on_from(train: rr.Dataset, tmp_path: Path) -> None
     path = tmp_path / "part"
 
     def interrupts(latest: rr.Round) -> None:
-        if latest.number == 12:
+        if latest.number == 3:
             raise KeyboardInterrupt
 
-    how: dict[str, Any] = {"checkpoint": path, "resume": True, "progress": False}
+    how: dict[str, Any] = {
+        "checkpoint": path,
+        "checkpoint_every": 2,
+        "resume": True,
+        "progress": False,
+    }
     with pytest.raises(KeyboardInterrupt):
         rr.train(train, callbacks=interrupts, **how)
     booster = rr.train(train, **how)

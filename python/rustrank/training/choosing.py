@@ -162,7 +162,10 @@ def choose(data: Dataset, given: Mapping[str, Any], options: Mapping[str, Any]) 
     options : mapping
         All of them, with datasets as validation sets.
     """
-    if not _is_wanted(given) or options["base"] is not None or data._core.has_base_scores:
+    if not _is_wanted(given):
+        return None
+    if (reason := _reason_against(data, options)) is not None:
+        refuse_auto(given, reason)
         return None
     if num_judged_queries(data) < _FEWEST_QUERIES:
         return None
@@ -180,13 +183,38 @@ def choose(data: Dataset, given: Mapping[str, Any], options: Mapping[str, Any]) 
 
 def _is_wanted(given: Mapping[str, Any]) -> bool:
     """Return whether nothing about the model was given, or ``preset="auto"``."""
-    if given.get("objective", "lambdamart") != "lambdamart":
-        return False
-    if isinstance(given.get("metric"), Mapping) or given.get("guard") or given.get("workers"):
-        return False
     if (preset := given.get("preset")) is not None:
         return bool(preset == "auto")
     return all(given[name] is None for name in given.keys() - _NOT_OF_MODEL - {"objective"})
+
+
+def refuse_auto(given: Mapping[str, Any], reason: str) -> None:
+    """Raise `ParamError` if ``preset="auto"`` was given where nothing can be chosen."""
+    if given.get("preset") == "auto":
+        message = f"preset: got 'auto', which chooses nothing {reason}; expected another preset, or none"
+        raise ParamError(message, code="preset")
+
+
+def _reason_against(data: Dataset, options: Mapping[str, Any]) -> str | None:
+    """Return why nothing can be chosen, if that is so."""
+    if options["objective"] != "lambdamart":
+        return f"for objective={options['objective']!r}, only for 'lambdamart'"
+    if options["base"] is not None or data._core.has_base_scores:
+        return "for trees that are added to a base"
+    if _is_of_further_label(data, options["metric"]):
+        return "by the metric of a further label"
+    return None
+
+
+def _heaviest(metric: Any) -> Any:
+    """Return what candidates are compared by: of metrics with weights the first of those with the largest."""
+    return max(metric, key=metric.__getitem__) if isinstance(metric, Mapping) and metric else metric
+
+
+def _is_of_further_label(data: Dataset, metric: Any) -> bool:
+    """Return whether the metric that candidates would be compared by is that of a further label."""
+    one = _heaviest(metric) if isinstance(metric, Mapping) else names_of_metrics(metric)[0]
+    return str(one).partition("@")[0] in data.extra_labels
 
 
 @dataclass(frozen=True)
@@ -217,17 +245,21 @@ class _Task:
         return next((one for one in self.sets.values() if one is not self.data), None)
 
     @property
+    def metric(self) -> Any:
+        """The option of that name without weights."""
+        return _heaviest(self.options["metric"])
+
+    @property
     def place_of_metric(self) -> int:
         """The place of the metric that decides: that of early stopping, by default the first."""
-        names, rule = names_of_metrics(self.options["metric"]), self.options["early_stopping"]
+        names, rule = names_of_metrics(self.metric), self.options["early_stopping"]
         chosen = rule.metric if isinstance(rule, EarlyStopping) else None
         return names.index(chosen) if chosen in names else 0
 
     @property
     def judging(self) -> Judging:
         """The metric that candidates are compared by: NDCG@10 where it is a function of the caller's."""
-        options, at = self.options, self.place_of_metric
-        metric = options["metric"]
+        options, at, metric = self.options, self.place_of_metric, self.metric
         metric = separated(metric) if isinstance(metric, str) else metric
         one = metric if callable(metric) else list(metric)[at]
         relevant_from = options["relevant_from"]
@@ -241,9 +273,10 @@ class _Task:
 
     @property
     def candidates(self) -> list[dict[str, Any]]:
-        """What is tried."""
-        first = names_of_metrics(self.options["metric"])[0]
-        return [{**candidate, **objective_for(first)} for candidate in CANDIDATES]
+        """What is tried. Several metrics with weights say themselves what pairs weigh."""
+        has_weights = isinstance(self.options["metric"], Mapping)
+        objective = {} if has_weights else objective_for(names_of_metrics(self.metric)[0])
+        return [{**candidate, **objective} for candidate in CANDIDATES]
 
     def options_of(self, candidate: Mapping[str, Any]) -> dict[str, Any]:
         """Return all options with those of a candidate, over which given ones win."""
@@ -268,6 +301,8 @@ class _Task:
         n_jobs = min(cores, len(parts))
         options = {
             **self.options_of(candidate),
+            "metric": self.metric,
+            "guard": None,
             "num_trees": self.most_rounds,
             "num_threads": cores // n_jobs,
         }
@@ -292,7 +327,7 @@ class _Task:
         options = {**self.options_of(candidate), **more}
         chosen |= {"num_trees": options["num_trees"]}
         judged = int(np.isfinite(probes[at].per_query(self.judging)).sum())
-        metric = names_of_metrics(self.options["metric"])[self.place_of_metric]
+        metric = names_of_metrics(self.metric)[self.place_of_metric]
         value = probes[at].value if whole is None else whole.value
         kept = _given_of_trees(self.given, self.data.feature_names)
         return Choice(self.data, options, chosen, kept, metric, judged, values, value)

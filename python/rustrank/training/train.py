@@ -17,7 +17,7 @@ from rustrank.inputs.docs import DocArguments, has_parts
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.plan import EarlyStopping, Plan, train_options
 from rustrank.parameters.schema import TRAININGS, signature_of
-from rustrank.training.choosing import choose
+from rustrank.training.choosing import choose, refuse_auto
 from rustrank.training.data_sets import data_sets
 from rustrank.training.exportable import check_exportable
 from rustrank.training.rounds import Notes, Reporting, Round, booster_of
@@ -366,6 +366,7 @@ def train(
     if every["workers"] is not None or is_launched:
         from rustrank.distributed.launching import train_on_workers  # Most trainings need no MPI.
 
+        refuse_auto(options, "for several workers")
         return train_on_workers({"dataset": dataset, **every}, trained)
     data, every = data_sets(dataset, DocArguments(y, qid, group), every)
     with errors_in_order_of_rows(data, every):
