@@ -1,5 +1,8 @@
 //! The SIMD instructions of this machine, from which kernels choose at run time.
 //!
+//! The environment variable `RUSTRANK_SIMD` (`portable`, `avx2` or `avx512`) lowers the level of a process: to test
+//! the kernels of lesser machines, and under tools that do not know all instructions, such as valgrind.
+//!
 //! A kernel has a portable form, and perhaps others for some [`Level`]s; all give the same result.
 //! Code for a level may use all its features, and is called only if [`Level::is_available`].
 
@@ -8,7 +11,7 @@ pub(crate) mod lanes;
 use std::sync::LazyLock;
 
 /// A set of instructions that includes those of the levels before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Plain Rust, on every machine.
     Portable,
@@ -19,19 +22,41 @@ pub enum Level {
     Avx512,
 }
 
+/// The environment variable that names the highest level to use.
+pub const MOST: &str = "RUSTRANK_SIMD";
+
 impl Level {
+    /// All levels, the simplest first.
+    const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
     /// The levels of this machine, the simplest first.
     pub fn available() -> Vec<Self> {
-        let all = [Self::Portable, Self::Avx2, Self::Avx512];
-        all.into_iter().filter(|level| level.is_available()).collect()
+        Self::ALL.into_iter().filter(|level| level.is_available()).collect()
     }
 
-    /// The fastest level of this machine.
+    /// The fastest level of this machine, or the lower one that `RUSTRANK_SIMD` names.
     #[inline]
     pub fn best() -> Self {
         // Detected once, because kernels ask at each call.
-        static BEST: LazyLock<Level> = LazyLock::new(Level::found);
+        static BEST: LazyLock<Level> = LazyLock::new(|| {
+            let most = std::env::var(MOST).ok().and_then(|name| Level::by_name(&name));
+            Level::found().min(most.unwrap_or(Level::Avx512))
+        });
         *BEST
+    }
+
+    /// The level of a name; `None` for another text.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == name)
+    }
+
+    /// What `RUSTRANK_SIMD` calls the level.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
     }
 
     /// Whether this machine has the level.

@@ -39,6 +39,7 @@ __all__ = [
     "replace_file",
     "schema",
     "significance_tests",
+    "simd_level",
     "sweep",
     "untied",
     "values_of_weights",
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 __version__: str
+simd_level: str
 
 _Block: TypeAlias = (
     NDArray[np.float32] | NDArray[np.float64] | list[NDArray[np.float32] | NDArray[np.float64]]

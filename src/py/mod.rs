@@ -58,9 +58,22 @@ mod _rustrank {
     };
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
+    use crate::simd::{Level, MOST};
+    use pyo3::exceptions::PyImportError;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("simd_level", simd_level()?)
+    }
+
+    /// The name of the level of SIMD instructions in use.
+    fn simd_level() -> PyResult<&'static str> {
+        match std::env::var(MOST) {
+            Ok(name) if Level::by_name(&name).is_none() => Err(PyImportError::new_err(format!(
+                "{MOST}: got {name:?}, expected portable, avx2 or avx512"
+            ))),
+            _ => Ok(Level::best().name()),
+        }
     }
 }

@@ -40,6 +40,43 @@ def test_sixteen_threads_at_once_make_what_one_makes() -> None:
         assert {dataset.fingerprint for dataset in made} == {expected}
 
 
+_TRAINED_AT_A_LEVEL = """
+import hashlib, sys, warnings
+import numpy as np, rustrank as rr
+from rustrank import _rustrank
+warnings.simplefilter("ignore")
+docs = rr.datasets.make_web(40, 20, seed=0)
+D = rr.Dataset(docs.X, docs.y, qid=docs.qid)
+boosters = [rr.train(D, num_trees=5, progress=False, **one) for one in ({}, {"preset": "noisy"}, {"objective": "mcrank"})]
+parts = [b.to_text().encode() + b.predict(docs.X, qid=docs.qid).tobytes() for b in boosters]
+parts.append(boosters[0].explain(docs.X[:50]).tobytes())
+parts.append(repr(rr.evaluate(docs.X[:, 5], docs.y, qid=docs.qid, metrics=["ndcg@10", "map"])).encode())
+print(_rustrank.simd_level, hashlib.sha256(b"".join(parts)).hexdigest())
+"""
+
+
+def test_every_level_of_instructions_has_the_same_bits() -> None:
+    def at(level: str) -> list[str]:
+        return subprocess.run(
+            [sys.executable, "-c", _TRAINED_AT_A_LEVEL],
+            env=os.environ | {"RUSTRANK_SIMD": level}, capture_output=True, text=True, check=True,
+        ).stdout.split()  # fmt: skip
+
+    levels = ["portable", "avx2", "avx512"]
+    usable = levels[: levels.index(_rustrank.simd_level) + 1]
+    found = [at(level) for level in usable]
+    assert [level for level, _ in found] == usable
+    assert len({told for _, told in found}) == 1
+
+
+def test_an_unknown_level_of_instructions_is_refused() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import rustrank"],
+        env=os.environ | {"RUSTRANK_SIMD": "sse9"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert 'RUSTRANK_SIMD: got "sse9", expected portable, avx2 or avx512' in done.stderr
+
+
 def test_the_interpreter_runs_on_meanwhile() -> None:
     wide = np.tile(X, (10, 3))
     ticks = 0

@@ -191,7 +191,9 @@ def _is_wanted(given: Mapping[str, Any]) -> bool:
 def refuse_auto(given: Mapping[str, Any], reason: str) -> None:
     """Raise `ParamError` if ``preset="auto"`` was given where nothing can be chosen."""
     if given.get("preset") == "auto":
-        message = f"preset: got 'auto', which chooses nothing {reason}; expected another preset, or none"
+        message = (
+            f"preset: got 'auto', which chooses nothing {reason}; expected another preset, or none"
+        )
         raise ParamError(message, code="preset")
 
 
