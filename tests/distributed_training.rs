@@ -34,6 +34,30 @@ fn a_team_trains_the_model_of_one_process() {
     }
 }
 
+#[test]
+fn features_of_few_values_share_the_last_column() {
+    // A byte holds several such features, and after its sums come words that workers exchange.
+    let few = |mut rows: Rows| {
+        rows.cells.iter_mut().for_each(|cell| *cell = (*cell / 3.0).floor().min(2.0));
+        rows
+    };
+    let rows = rows().map(few);
+    assert!(rows[0].dataset().binning().layout().width() < FEATURES);
+    for (criterion, min_leaf_docs) in
+        [(Criterion::SecondOrder, 1), (Criterion::SecondOrder, 60), (Criterion::LeastSquares, 6)]
+    {
+        let of = || {
+            let grow = GrowOptions { criterion, min_leaf_docs, ..grow() };
+            (params(grow), loss(ObjectiveKind::LambdaRank, "ndcg@10"))
+        };
+        let (params, loss) = of();
+        let one = alone(&rows, params, loss);
+        for told in by_parts(2, 1, &rows, of) {
+            assert_eq!(told, one, "{criterion:?}, {min_leaf_docs} docs");
+        }
+    }
+}
+
 /// Changed parameters, and a loss.
 type Case = (fn(&mut BoostingParams), fn() -> TrainingLoss);
 

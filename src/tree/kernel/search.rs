@@ -1,6 +1,7 @@
 //! The search of histograms: one safe loop, compiled for each SIMD level.
 #![expect(clippy::inline_always, reason = "compiled with the features of its caller's level")]
 
+use super::accumulate::GAP;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512Ops;
 use crate::simd::for_levels;
@@ -355,7 +356,8 @@ pub(crate) fn feature_sums<'s>(
     }
     let (stride, codes) = (usize::from(slot.location.stride), usize::from(slot.location.codes));
     own[..codes].fill(0);
-    for period in sums.chunks(stride * codes) {
+    // The gap is not of the column: after the last one there are words that workers exchange.
+    for period in sums[..sums.len() - GAP].chunks(stride * codes) {
         for (to, run) in own.iter_mut().zip(period.chunks(stride)) {
             *to = run.iter().fold(*to, |sum, &more| sum.wrapping_add(more));
         }
