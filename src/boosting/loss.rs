@@ -274,11 +274,12 @@ impl TrainingLoss {
 
     /// The loss [`PreferenceNet`] for preferences between the caller's rows.
     pub fn of_preferences(by_row: &[Preference], dataset: &Dataset, sigma: f64) -> Result<Self> {
-        let (rows, queries) = (dataset.rows(), dataset.queries());
-        let objective =
-            dataset.name_caller_rows(PreferenceNet::of_rows(by_row, rows, queries, sigma))?;
+        let (rows, copies, queries) = (dataset.rows(), dataset.first_copies(), dataset.queries());
+        let objective = dataset
+            .name_caller_rows(PreferenceNet::of_rows(by_row, rows, &copies, queries, sigma))?;
         let parts = |p: &Preference| {
-            let pair = u64::from(p.better) << 32 | u64::from(p.worse);
+            let [better, worse] = [p.better, p.worse].map(|doc| u64::from(copies[doc as usize]));
+            let pair = better << 32 | worse;
             [p.probability.to_bits(), p.weight.to_bits()]
                 .iter()
                 .fold(pair, |h, &x| hash::mix(h ^ x))

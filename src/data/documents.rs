@@ -92,6 +92,27 @@ impl Documents {
         &self.order.query_hash
     }
 
+    /// The first copy of each document: the same for documents with the same content in queries with the
+    /// same content, whose order is that of the caller's rows.
+    pub(crate) fn first_copies(&self) -> Vec<u32> {
+        let (doc_hash, query_hash) = (self.doc_hash(), self.query_hash());
+        let (mut first, mut origin) = (Vec::with_capacity(doc_hash.len()), 0);
+        for (query, docs) in self.queries().ranges().enumerate() {
+            if query == 0 || query_hash[query] != query_hash[query - 1] {
+                origin = docs.start;
+            }
+            for doc in docs.clone() {
+                let is_copy = doc > docs.start && doc_hash[doc] == doc_hash[doc - 1];
+                first.push(if is_copy {
+                    first[doc - 1]
+                } else {
+                    (origin + doc - docs.start) as u32
+                });
+            }
+        }
+        first
+    }
+
     /// A checksum of all queries with all labels, whatever their order.
     pub(crate) fn checksum(&self) -> u64 {
         self.order.checksum

@@ -91,11 +91,15 @@ impl NetLoss {
                 }
                 options.build().map(NetObjective::Objective)
             }
-            LossSource::Preferences { by_row, sigma } => {
-                PreferenceNet::of_rows(by_row, data.rows(), data.queries(), *sigma)
-                    .map(NetObjective::Preferences)
-                    .map_err(|error| error.with_caller_rows(data.rows(), data.query_of()))
-            }
+            LossSource::Preferences { by_row, sigma } => PreferenceNet::of_rows(
+                by_row,
+                data.rows(),
+                &data.first_copies(),
+                data.queries(),
+                *sigma,
+            )
+            .map(NetObjective::Preferences)
+            .map_err(|error| error.with_caller_rows(data.rows(), data.query_of())),
         }
     }
 }

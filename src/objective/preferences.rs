@@ -12,6 +12,7 @@ use super::{GradientCall, Objective};
 use crate::error::{Error, Result};
 use crate::gradient::Gradient;
 use crate::queries::Queries;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// One doc of a query is better than another.
@@ -44,18 +45,18 @@ impl PreferenceNet {
             check(at, preference, queries)?;
         }
         let mut preferences = preferences.to_vec();
-        preferences.sort_by(|a, b| {
-            let values = a.probability.total_cmp(&b.probability);
-            let values = values.then(a.weight.total_cmp(&b.weight));
-            (a.better, a.worse).cmp(&(b.better, b.worse)).then(values)
-        });
+        preferences
+            .sort_by(|a, b| (a.better, a.worse).cmp(&(b.better, b.worse)).then(values(a, b)));
         Ok(Self { sigma, preferences, queries: queries.clone() })
     }
 
-    /// The objective for preferences between the caller's rows; `rows` has that of each doc.
+    /// The objective for preferences between the caller's rows; `rows` has that of each doc, and
+    /// `first_copies` the first doc with the same content. Which of several copies a preference is about
+    /// then changes neither the order of sums nor anything else.
     pub(crate) fn of_rows(
         by_row: &[Preference],
         rows: &[u32],
+        first_copies: &[u32],
         queries: &Queries,
         sigma: f64,
     ) -> Result<Self> {
@@ -83,7 +84,14 @@ impl PreferenceNet {
         };
         let preferences: Vec<Preference> =
             by_row.iter().enumerate().map(of_docs).collect::<Result<_>>()?;
-        Self::new(&preferences, queries, sigma)
+        let mut net = Self::new(&preferences, queries, sigma)?;
+        let content = |preference: &Preference| {
+            let query = queries.of_doc(preference.better as usize);
+            let copy = |doc: u32| first_copies[doc as usize];
+            (query, copy(preference.better), copy(preference.worse))
+        };
+        net.preferences.sort_by(|a, b| content(a).cmp(&content(b)).then(values(a, b)));
+        Ok(net)
     }
 
     /// The objective for a batch: the queries `numbers`, whose docs are `docs` of the batch.
@@ -100,7 +108,7 @@ impl PreferenceNet {
         Self { sigma: self.sigma, preferences, queries: docs.clone() }
     }
 
-    /// The preferences of a query.
+    /// The preferences of a query. They are in the order of queries, though not of docs.
     pub(crate) fn of_query(&self, query: usize) -> &[Preference] {
         let Range { start, end } = self.queries.range(query);
         let before = |doc| self.preferences.partition_point(|pair| (pair.better as usize) < doc);
@@ -111,6 +119,11 @@ impl PreferenceNet {
     pub(crate) fn preferences(&self) -> &[Preference] {
         &self.preferences
     }
+}
+
+/// The order of two preferences between the same docs.
+fn values(a: &Preference, b: &Preference) -> Ordering {
+    a.probability.total_cmp(&b.probability).then(a.weight.total_cmp(&b.weight))
 }
 
 fn check(at: usize, preference: &Preference, queries: &Queries) -> Result<()> {
