@@ -24,6 +24,8 @@ develop = @echo "building the extension into $(1) ..."; \
 	$(1)/bin/maturin develop --release --quiet --group $(2) 2>&1) || { echo "$$said" >&2; exit 1; }
 PIP_FLAGS := --disable-pip-version-check --no-input --quiet
 SIZE ?= 1.0
+# Of make invariance.
+CASES ?= 500
 # Of examples/papers.
 SCALE ?= small
 SOURCE ?= web
@@ -142,6 +144,10 @@ test-integrations: build $(INTEGRATIONS)/.stamp ## tests and guides that need ML
 	  tests/python/test_pandas_categorical.py tests/python/test_exportable.py
 	PYTHONPATH=python $(INTEGRATIONS)/bin/python -m pytest -q tests/python/test_docs.py \
 	  -k 'mlflow or pyterrier or catboost or lightgbm or xgboost'
+
+.PHONY: invariance
+invariance: build ## drawn cases: the same bits in any order, form, number of threads and workers, and resumed (CASES=2000)
+	$(BIN)/python tests/invariance/check_invariance.py --cases $(CASES) $(ARGS)
 
 .PHONY: io-faults
 io-faults: build ## let every call of the system on a file fail once, and end the process at each (make test tries some)
