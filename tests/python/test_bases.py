@@ -308,3 +308,16 @@ def test_a_model_of_another_library_is_gone_on_from_as_the_errors_say(tmp_path: 
     adapted = rr.adapt(base, (X, y, qid), valid_closed=(X, y, qid), trees={"num_trees": 3})
     assert {"trees", "interpolate", "features"} <= set(adapted.boosters)
     assert "like=" not in "".join(adapted.skipped.values())
+
+
+def test_batches_with_base_scores_take_no_base_besides() -> None:
+    base = rr.train(rr.Dataset(DATA.X, DATA.y, qid=DATA.qid), num_trees=2)
+    scores = np.arange(len(DATA.y)) / 8
+    batch: dict[str, Any] = {"X": DATA.X, "y": DATA.y, "qid": DATA.qid, "base_score": scores}
+    with pytest.raises(rr.ParamError, match="base and base_score: expected one of them"):
+        rr.Dataset.from_batches([batch], base=base)
+    # The base of `like` is the default, and scores that are given win over it, as in a Dataset.
+    like = rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, base=base)
+    made = rr.Dataset.from_batches([batch], like=like)
+    whole = rr.Dataset(**batch, like=like)
+    assert made.fingerprint == whole.fingerprint

@@ -360,14 +360,15 @@ class Dataset:
             bins, content = building.sampled(map(code, parts), bins, reading)
         builder = _rustrank.Builder(bins, source.num_rows, reading)
         columns, scores = Columns(), []
-        base = building.base_of_batches(base, like, bins)
-        names = None
+        given_base, base, names = base, None, None
         for batch, read in source.read():
             raw = building.columns_like(read, like, given, f"batch {columns.num_batches}")
             table = numbered_like(raw, known, reading.missing)
             if not columns.num_batches:
                 names = building.checked_names(given, table)
                 building.check_names_like(names, like)
+                has_scores = batch.get("base_score") is not None
+                base = building.base_of_batches(given_base, like, bins, has_scores=has_scores)
             columns.add(batch, table.num_rows)
             for block in table.blocks():
                 builder.push(block)

@@ -275,11 +275,13 @@ def base_of_text(given: Any, like: Any, text: LetorOptions) -> Booster | None:
     return base
 
 
-def base_of_batches(given: Any, like: Any, binning: _rustrank.Binning) -> Booster | None:
+def base_of_batches(
+    given: Any, like: Any, binning: _rustrank.Binning, *, has_scores: bool
+) -> Booster | None:
     """Return the booster whose scores of rows, which come in batches, become base scores."""
     if isinstance(given, BaseIfNeeded):
         given = given.for_bins(binning)
-    base = base_of(given, like, has_scores=False)
+    base = base_of(given, like, has_scores=has_scores)
     if base is not None and base._core.needs_queries:
         message = (
             "base: its scores depend on the other docs of the query, and batches may divide a query; "
