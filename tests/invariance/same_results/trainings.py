@@ -301,6 +301,7 @@ class Setting:
             # As a worker without shards has it.
             empty = _rustrank.Dataset.empty(whole._core.binning, whole._core.has_base_scores)
             ids, made = np.empty(0, np.int64), rr.Dataset.__new__(rr.Dataset)
+            made._missing = whole._missing
             return made._finish(empty, whole._names, ids, base=whole._base, warns=False)
         return dataset(self.case, docs.taken(rows), Form(threads=1), self.folder, like=whole)
 

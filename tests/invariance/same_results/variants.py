@@ -146,10 +146,10 @@ def applies(variant: Variant, setting: Setting, plain: Outcome) -> bool:
         # They are made data sets with the defaults, and have no more columns than these.
         more = {name for name in case.settings if name.startswith("dataset.")}
         columns = ("row_weight", "query_weight", "base_score", "position", "extra")
-        plain = not (more or any(case.get(f"docs.{name}") for name in columns))
+        is_plain = not (more or any(case.get(f"docs.{name}") for name in columns))
         # The training set is one of the sets to evaluate only if it is the same object.
-        sets = case.get("train.valid") in (None, "valid")
-        return plain and sets and case.get("train.base") is None
+        is_apart = case.get("train.valid") in (None, "valid")
+        return is_plain and is_apart and case.get("train.base") is None
     return variant.kind != "workers" or _takes_workers(case, variant.mode)
 
 
