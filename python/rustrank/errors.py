@@ -32,7 +32,8 @@ __all__ = [
 class RustrankError(Exception):
     """Base of all errors that rustrank raises itself.
 
-    Files that cannot be opened raise the usual ``OSError`` subclasses, wrong types ``TypeError``.
+    Files that cannot be opened raise the usual ``OSError`` subclasses, wrong types `ParamKindError`,
+    which is a ``TypeError``, too.
 
     Attributes
     ----------

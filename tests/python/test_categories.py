@@ -314,3 +314,17 @@ def test_batches_and_text_hold_numbers(tmp_path: Path) -> None:
     assert later.fingerprint == texts.fingerprint
     with pytest.raises(rr.ParamError, match="like: it has texts"):
         rr.Dataset.from_letor(path, like=texts)
+
+
+def test_values_of_the_wrong_kind_are_errors_of_ours() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"size": np.arange(40.0), "brand": ["x", "y"] * 20})
+    qid = np.repeat(np.arange(4), 10)
+    data = rr.Dataset(frame, np.arange(40) % 3, qid=qid, categorical=["brand"])
+    booster = rr.train(data, num_trees=1, min_leaf_docs=1)
+    for call in (booster.predict, booster.explain, booster.rank):
+        with pytest.raises(rr.ParamError, match="column 'brand': got numbers, expected the texts"):
+            call(frame.assign(brand=7), qid=qid)
+    for X in (10, "file.csv", [[[1.0]]], frame["size"], [[1, 2], [3]]):
+        with pytest.raises(rr.ParamError, match=r"^X"):
+            booster.predict(X)

@@ -101,3 +101,11 @@ def test_a_ranker_is_scored_with_the_labels_that_fit_took_by_name() -> None:
         ranker.score(frame.drop(columns="label"))
     with pytest.raises(rr.ParamError, match=r"y: got None, expected the labels of X$"):
         RANKER.score(X, qid=QID)
+
+
+def test_swapped_arguments_of_top_are_said() -> None:
+    docs = rr.datasets.make_polynomial(20, 10, seed=0)
+    booster = rr.train(rr.Dataset(docs.X, docs.y, qid=docs.qid), num_trees=1)
+    swapped: Any = (10, docs.X)
+    with pytest.raises(rr.ParamError, match=r"X: got 10, expected the documents first.*top\(X, 10"):
+        booster.top(*swapped, qid=docs.qid)

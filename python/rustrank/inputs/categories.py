@@ -189,9 +189,10 @@ def numbered(
         # Those that are left are their own numbers.
         lists = {at: own for at, own in lists.items() if isinstance(own[0], str)}
         if lists and not isinstance(table, Array):
-            raise TypeError(
+            raise ParamKindError(
                 f"feature {min(lists)}: got a sparse matrix, expected a frame with the texts that the "
-                "model was trained on"
+                "model was trained on",
+                code="kind",
             )
     columns = _columns(table, {*known.features, *lists, *_typed(table)})
     return _encoded(table, columns, Categories(known.features, lists), missing, largest)
@@ -201,8 +202,9 @@ def numbered_like(table: Table, known: Categories, missing: float | None) -> Tab
     """Encode a further table of a data set, whose categorical columns are known."""
     odd = sorted(_typed(table) - set(known.features))
     if odd:
-        raise TypeError(
-            f"{_called(table, odd[0])}: got categories, expected numbers, as in the training set"
+        raise ParamKindError(
+            f"{_called(table, odd[0])}: got categories, expected numbers, as in the training set",
+            code="kind",
         )
     return numbered(table, known, missing=missing)
 
@@ -290,11 +292,13 @@ def _encoded(
             columns[feature] = _codes(values, own)
             continue
         if values.dtype.kind == "O" and any(value is not None for value in values):
-            raise TypeError(f"{what}: got texts, expected numbers, as in the training set")
+            raise ParamKindError(
+                f"{what}: got texts, expected numbers, as in the training set", code="kind"
+            )
         floats = as_floats(values, what)
         if is_text and not np.isnan(floats).all():
             message = f"{what}: got numbers, expected the texts that the model was trained on"
-            raise TypeError(message)
+            raise ParamKindError(message, code="kind")
         if own is not None and not is_text:
             columns[feature] = _places(floats, own, missing)
         elif feature in known.features:
@@ -400,8 +404,9 @@ def _plain(values: NDArray[Any], what: str) -> NDArray[Any]:
         return np.array(given, object) if present else np.full(len(given), np.nan)
     odd = next((value for value in present if not isinstance(value, _NUMBERS)), None)
     if odd is not None:
-        raise TypeError(
-            f"{what}: got {shown(odd)} among categories, expected texts alone, or whole numbers"
+        raise ParamKindError(
+            f"{what}: got {shown(odd)} among categories, expected texts alone, or whole numbers",
+            code="kind",
         )
     _check_exact(present, what)
     return np.array([np.nan if value is None else value for value in given], np.float64)

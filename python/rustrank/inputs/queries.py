@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rustrank.errors import DataError, RustrankError, shown
+from rustrank.errors import DataError, ParamKindError, RustrankError, shown
 from rustrank.inputs import vectors
 from rustrank.inputs.scalars import real
 
@@ -62,7 +62,9 @@ def as_sizes(group: Any) -> NDArray[np.int64]:
         # As a frame's column of sizes is once rows were joined.
         sizes = sizes.astype(np.int64)
     if sizes.dtype.kind not in "iu":
-        raise TypeError(f"group: got {sizes.dtype}, expected whole numbers of rows")
+        raise ParamKindError(
+            f"group: got {sizes.dtype}, expected whole numbers of rows", code="kind"
+        )
     # What is too large for 64 bits is too large for any data.
     sizes = np.minimum(sizes, np.array(2**62, sizes.dtype)) if sizes.dtype.itemsize == 8 else sizes
     return np.require(sizes, np.int64, ["C", "A"])
@@ -122,7 +124,9 @@ def _group_objects(ids: NDArray[Any], name: str) -> tuple[NDArray[np.uint32], ND
             (numbers.setdefault(value, len(numbers)) for value in ids), np.uint32, len(ids)
         )
     except TypeError as error:
-        raise TypeError(f"{name}: got values that cannot be compared ({error})") from error
+        raise ParamKindError(
+            f"{name}: got values that cannot be compared ({error})", code="kind"
+        ) from error
     absent = np.array([vectors.is_absent(value) for value in numbers], bool)
     _refuse_missing(absent[codes], name)
     return codes, np.fromiter(numbers, object, len(numbers))

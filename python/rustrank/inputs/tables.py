@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rustrank.errors import (
     DataError,
+    ParamKindError,
     UnknownNameError,
     listed,
     shown,
@@ -122,13 +123,17 @@ class Array(Table):
 
     def __init__(self, values: NDArray[Any], labels: Sequence[Any] | None = None) -> None:
         if values.ndim != 2:
-            raise TypeError(f"X has {values.ndim} dimensions, expected 2: docs by features")
+            raise ParamKindError(
+                f"X has {values.ndim} dimensions, expected 2: docs by features", code="kind"
+            )
         if values.dtype.kind in "UT":
             values = values.astype(object)
         if values.dtype.kind in "mM":
             refuse_columns(list(values.T), range(values.shape[1]), "X")
         if values.dtype.kind not in "fbiuO":
-            raise TypeError(f"X: got an array of {values.dtype}, expected numbers")
+            raise ParamKindError(
+                f"X: got an array of {values.dtype}, expected numbers", code="kind"
+            )
         super().__init__(values.shape[0], values.shape[1], labels)
         self.values = values
 
@@ -160,7 +165,7 @@ class Sparse(Table):
     def __init__(self, values: Any, absent: float = 0.0) -> None:
         self._absent = absent
         if len(values.shape) != 2:
-            raise TypeError(f"X has {len(values.shape)} dimensions, expected 2")
+            raise ParamKindError(f"X has {len(values.shape)} dimensions, expected 2", code="kind")
         self.values = _checked_sparse(values)
         super().__init__(self.values.shape[0], self.values.shape[1], None)
 
@@ -295,32 +300,40 @@ def _floats_of(column: Any, rows: slice, what: str) -> Column:
     kind = kind_of(column)
     if kind is not None:
         # Some libraries would make numbers of these, such as pandas of text that reads as numbers.
-        raise TypeError(f"{what}: got {kind}, expected numbers")
+        raise ParamKindError(f"{what}: got {kind}, expected numbers", code="kind")
     if library(column) == "pandas":
         return as_floats(_of_pandas(column.iloc[rows], what), what)
     if isinstance(column, np.ndarray):
         return as_floats(column[rows], what)
     if isinstance(column, CategoryColumn):
-        raise TypeError(f"{what}: got categories, expected numbers; encode them first")
+        raise ParamKindError(
+            f"{what}: got categories, expected numbers; encode them first", code="kind"
+        )
     type_of = column.dtype if library(column) == "polars" else column.type
     if str(type_of) in ("Int128", "UInt128"):  # Some versions of polars panic on these.
-        raise TypeError(f"{what}: got {type_of}, expected numbers")
+        raise ParamKindError(f"{what}: got {type_of}, expected numbers", code="kind")
     try:
         values = to_numpy(column[rows])
     except Exception as error:  # Each library raises its own errors for unsupported types.
-        raise TypeError(f"{what}: got {type_of}, expected numbers ({error})") from error
+        raise ParamKindError(
+            f"{what}: got {type_of}, expected numbers ({error})", code="kind"
+        ) from error
     return as_floats(values, what)
 
 
 def _of_pandas(column: Any, what: str) -> NDArray[Any]:
     if str(column.dtype) == "category":
-        raise TypeError(f"{what}: got categories, expected numbers; encode them first")
+        raise ParamKindError(
+            f"{what}: got categories, expected numbers; encode them first", code="kind"
+        )
     if isinstance(column.dtype, np.dtype) or not column.hasnans:
         return to_numpy(column)
     try:
         values: NDArray[Any] = column.to_numpy(dtype=np.float64, na_value=math.nan)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{what}: got {column.dtype}, expected numbers ({error})") from error
+        raise ParamKindError(
+            f"{what}: got {column.dtype}, expected numbers ({error})", code="kind"
+        ) from error
     return values
 
 
@@ -370,9 +383,11 @@ def _from_values(X: Any) -> Table:
     try:
         values = np.asarray(_cells(X))
     except (TypeError, ValueError) as error:
-        raise TypeError(f"X cannot be read as a table of numbers: {error}") from error
+        raise ParamKindError(
+            f"X cannot be read as a table of numbers: {error}", code="kind"
+        ) from error
     if values.ndim == 0:
-        raise TypeError(f"X: got {shown(X)}, expected a table: docs by features")
+        raise ParamKindError(f"X: got {shown(X)}, expected a table: docs by features", code="kind")
     return Array(values)
 
 
@@ -390,20 +405,27 @@ def _cells(given: Any) -> Any:
 def _refuse_other_things(X: Any) -> None:
     """Raise an error with a hint for paths and objects of this library."""
     if isinstance(X, (str, bytes, PathLike)):
-        raise TypeError(f"X: got {shown(X)}, expected a table; {reader_of(X)} reads a file")
+        raise ParamKindError(
+            f"X: got {shown(X)}, expected a table; {reader_of(X)} reads a file", code="kind"
+        )
     if library(X) == "rustrank":
         hint = "; a Ranking has its table in .X" if hasattr(X, "X") else ""
-        raise TypeError(f"X: got a {type(X).__name__}, expected a table of raw features{hint}")
+        raise ParamKindError(
+            f"X: got a {type(X).__name__}, expected a table of raw features{hint}", code="kind"
+        )
 
 
 def _from_frame(X: Any) -> Table:
     """Return a DataFrame of pandas or polars as a table; other objects of these are an error."""
     kind = f"{library(X)} {type(X).__name__}"
     if type(X).__name__ == "LazyFrame":
-        raise TypeError(f"X is a {kind}, expected a DataFrame; collect() it first")
+        raise ParamKindError(
+            f"X is a {kind}, expected a DataFrame; collect() it first", code="kind"
+        )
     if not hasattr(X, "columns"):
-        raise TypeError(
-            f"X is a {kind}: one column, expected a table; to_frame() makes one of a column, and to_frame().T of a row"
+        raise ParamKindError(
+            f"X is a {kind}: one column, expected a table; to_frame() makes one of a column, and to_frame().T of a row",
+            code="kind",
         )
     if library(X) == "polars" and any(map(is_index, X.columns)):
         X = X.select([name for name in X.columns if not is_index(name)])
@@ -443,10 +465,10 @@ def from_stream(X: Any) -> Any:
         return pa.table(X)
     except ImportError as error:
         message = f"X is a {type(X).__name__}: reading it needs pyarrow (rustrank[arrow])"
-        raise TypeError(message) from error
+        raise ParamKindError(message, code="kind") from error
     except (TypeError, ValueError) as error:
         message = f"X: a {type(X).__name__} cannot be read as an Arrow table ({error})"
-        raise TypeError(message) from error
+        raise ParamKindError(message, code="kind") from error
 
 
 def labels_of(X: Any) -> list[Any]:

@@ -94,7 +94,9 @@ def _from_objects(values: NDArray[Any], what: str) -> Column:
     try:
         return np.ascontiguousarray(present, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{what}: got objects that are not numbers ({error})") from error
+        raise ParamKindError(
+            f"{what}: got objects that are not numbers ({error})", code="kind"
+        ) from error
     except OverflowError:
         message = f"{what}: a number is too large for a double"
         raise DataError(message, code="number.large") from None
@@ -120,15 +122,19 @@ def as_vector(values: Any, name: str) -> NDArray[Any]:
         masked = isinstance(values, np.ma.MaskedArray)
         array = values if masked else np.empty(()) if is_ours else to_numpy(values)
     except Exception as error:
-        raise TypeError(f"{name}: cannot be read as one column ({error})") from error
+        raise ParamKindError(
+            f"{name}: cannot be read as one column ({error})", code="kind"
+        ) from error
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 0:
         has = {"Dataset": "labels", "Ranking": "y"}.get(type(values).__name__)
         hint = f"; it has its labels in .{has}" if is_ours and has and name == "y" else ""
-        raise TypeError(f"{name}: got {shown(values)}, expected an array of one dimension{hint}")
+        raise ParamKindError(
+            f"{name}: got {shown(values)}, expected an array of one dimension{hint}", code="kind"
+        )
     if array.ndim != 1:
-        raise TypeError(f"{name} has {array.ndim} dimensions, expected 1")
+        raise ParamKindError(f"{name} has {array.ndim} dimensions, expected 1", code="kind")
     return array
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.dataset import Dataset
-from rustrank.errors import warn_caller
+from rustrank.errors import warn_caller, wrong_kind
 from rustrank.inputs.docs import QID
 from rustrank.inputs.keywords import OF_MODEL, no_attribute
 from rustrank.inputs.queries import as_queries, query_codes
@@ -146,6 +146,8 @@ class RankingModel:
         qid, group : array-like, optional
             As for `rank`.
         """
+        if isinstance(X, (int, np.integer)):
+            raise wrong_kind("X", X, "the documents first, and then how many: top(X, 10, qid=...)")
         reading = {"missing": missing, "infinite": infinite, "num_threads": num_threads}
         return top_within(*self._scored(X, qid, group, reading), whole("k", k, 1))
 
