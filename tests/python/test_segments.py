@@ -100,8 +100,29 @@ def test_a_query_with_two_segments_is_an_error_that_names_it() -> None:
         evaluate(segments={"q1": "en"})
     missing = LANGUAGE.astype(object)
     missing[4] = None
-    with pytest.raises(rr.DataError, match=r"segments\[4\] is missing"):
+    with pytest.raises(rr.DataError, match="of query 'q0', row 4 is missing") as caught:
         evaluate(segments=missing)
+    assert (caught.value.row, caught.value.query) == (4, "q0")
+    of_queries = np.array(["en", None, *["de"] * 28], object)
+    with pytest.raises(rr.DataError, match="of query 'q1' is missing: expected one for every qu"):
+        evaluate(segments=of_queries)
+
+
+def test_errors_name_the_column_of_segments() -> None:
+    frame = pd.DataFrame(WEB.X).add_prefix("f").assign(qid=QID, lang=LANGUAGE, y=WEB.y)
+    missing, wrong = frame.copy(), frame.copy()
+    missing.loc[4, "lang"], wrong.loc[3, "lang"] = None, "it"
+    scores = frame["f0"].fillna(0)
+    with pytest.raises(
+        rr.DataError, match=r"segments \(column 'lang'\): the segment of query 'q0'"
+    ):
+        rr.evaluate(scores, missing, y="y", qid="qid", segments="lang")
+    with pytest.raises(rr.DataError, match=r"segments \(column 'lang'\): query 'q0' has two"):
+        rr.evaluate(scores, wrong, y="y", qid="qid", segments="lang")
+    with pytest.raises(
+        rr.DataError, match=r"segments \(column 'lang'\): the segment of query 'q0'"
+    ):
+        evaluate(segments=missing["lang"])
 
 
 def test_results_are_data_frames() -> None:

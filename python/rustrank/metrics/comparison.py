@@ -344,7 +344,7 @@ def compare(
     arguments = {"y": y, "X": X, "qid": qid, "group": group}
     judged = judged_docs(docs, {**arguments, "query_weight": query_weight, "segments": segments})
     queries = judged.queries, judged.query_ids
-    parts = as_segments(judged.segments, *queries)
+    parts = as_segments(judged.segments, *queries, column=segments)
     for one in (a, b):
         warn_of_other_scale(one, judging)
     first, second = (

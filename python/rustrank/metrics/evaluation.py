@@ -409,7 +409,7 @@ def evaluate(
     arguments = {"y": y, "X": X, "qid": qid, "group": group}
     judged = judged_docs(docs, {**arguments, "query_weight": query_weight, "segments": segments})
     queries = judged.queries, judged.query_ids
-    parts = as_segments(judged.segments, *queries)
+    parts = as_segments(judged.segments, *queries, column=segments)
     warn_of_other_scale(scores, judging)
     found = scores_of(scores, judged, "scores", judging.num_threads)
     result = judge_docs(found, judged, judging)

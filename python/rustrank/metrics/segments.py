@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from rustrank.errors import DataError, shown, wrong_kind
 from rustrank.inputs.queries import Queries, as_ids, by_index, group_ids, query_codes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 #: The queries of each segment, by its name, in the order of the names.
@@ -18,7 +21,7 @@ QueriesOfSegments = dict[Any, "NDArray[np.int64]"]
 
 
 def as_segments(
-    segments: Any, queries: Queries, query_ids: NDArray[Any]
+    segments: Any, queries: Queries, query_ids: NDArray[Any], column: Any = None
 ) -> QueriesOfSegments | None:
     """Return the queries of each segment; None without segments.
 
@@ -29,6 +32,8 @@ def as_segments(
         Series of queries with an index of its own.
     queries, query_ids
         As `rustrank.inputs.queries.as_queries` returns them.
+    column : str, optional
+        The name of the column, for errors; anything else is none.
     """
     if segments is None:
         return None
@@ -36,6 +41,7 @@ def as_segments(
         hint = f"for a column pass its values, segments=frame[{segments!r}]"
         expected = f"a value for each row or query, or a mapping from query ids: a Dataset has no columns; {hint}"
         raise wrong_kind("segments", segments, expected)
+    called = column if isinstance(column, str) else getattr(segments, "name", None)
     codes = query_codes(queries)
     if not isinstance(segments, Mapping) and np.shape(segments) != np.shape(codes):
         # One with a value for each row goes by its order, as columns of labels do.
@@ -50,12 +56,41 @@ def as_segments(
             f"or {len(query_ids)}, the number of queries"
         )
         raise DataError(message, code="length")
-    of_given, names = group_ids(given, "segments")
+    with _query_in_errors(called, codes if len(given) == len(codes) else None, query_ids):
+        of_given, names = group_ids(given, "segments")
     of_query = of_given.astype(np.int64)
     if len(given) == len(codes):
-        of_query = _of_queries(of_query, codes, names, query_ids)
+        with _query_in_errors(called, None, query_ids):
+            of_query = _of_queries(of_query, codes, names, query_ids)
     found = {name: np.flatnonzero(of_query == number) for number, name in enumerate(names.tolist())}
     return dict(sorted(found.items(), key=lambda one: (type(one[0]).__name__, one[0])))
+
+
+@contextmanager
+def _query_in_errors(
+    column: Any, codes: NDArray[Any] | None, query_ids: NDArray[Any]
+) -> Iterator[None]:
+    """Let an error name the column, and one about a missing segment its query.
+
+    ``codes`` has the query of each segment; None where there is one for each query.
+    """
+    try:
+        yield
+    except DataError as error:
+        message, row = str(error), error.row
+        if error.code == "segments.missing" and row is not None:
+            query = row if codes is None else int(codes[row])
+            named = query_ids[query : query + 1].tolist()[0]
+            each = "query" if codes is None else "row"
+            where = f"query {shown(named)}" + ("" if codes is None else f", row {row}")
+            message = f"segments: the segment of {where} is missing: expected one for every {each}"
+            error.query = str(named)
+            if codes is None:
+                error.row = None
+        if isinstance(column, str) and column:
+            message = message.replace("segments", f"segments (column {shown(column)})", 1)
+        error.args = (message,)
+        raise
 
 
 def _by_id(segments: Mapping[Any, Any], key: Any) -> Any:
