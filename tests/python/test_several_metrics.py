@@ -216,7 +216,10 @@ def test_columns_of_a_frame_are_further_labels() -> None:
     [
         ({"metric": {}}, "metrics with weights"),
         ({"metric": {"ndcg@10": 0}}, "all weights are 0"),
-        ({"metric": {"ndcg@10": -1}}, "finite number from 0"),
+        ({"metric": {"ndcg@10": -1}}, r"metric\['ndcg@10'\]: got -1, expected a weight, a finite"),
+        ({"guard": {"ndcg@10": -0.01}}, r"guard\['ndcg@10'\]: got -0.01, expected how far"),
+        ({"metric": {"revenu@10": 1}}, "did you mean revenue, of the extra labels"),
+        ({"metric": {"revenu:err@10": 1}}, "did you mean revenue, of the extra labels"),
         ({"metric": {"ndcg@10": "much"}}, r"metric\['ndcg@10'\]"),
         ({"metric": {min: 1}}, "only metrics of ours can be weighed"),
         ({"metric": {"profit@10": 1}}, "unknown metric `profit`.*extra_labels"),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import DataError
+from rustrank.errors import DataError, ParamError
 from rustrank.inputs.docs import JudgedDocs, is_dataset, judged_docs
 from rustrank.inputs.queries import query_ids_in_errors
-from rustrank.metrics.evaluation import Judging, judge
+from rustrank.metrics.evaluation import Judging, judge, meant_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +53,10 @@ def errors_in_order_of_rows(
                 if not docs.extra_labels.keys() <= one.extra_labels.keys()
             ]
             error.args = (f"{lacking[0]}: {error}" if lacking else str(error),)
+        raise
+    except ParamError as error:
+        if error.code == "metric.name" and is_dataset(docs):
+            error.args = (f"{error}{meant_labels(str(error), docs.extra_labels)}",)
         raise
 
 

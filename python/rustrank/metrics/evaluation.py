@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType, SimpleNamespace
@@ -12,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import ParamError, ParamKindError, shown, warn_caller, wrong_kind
+from rustrank.errors import (
+    ParamError,
+    ParamKindError,
+    shown,
+    suggestion,
+    warn_caller,
+    wrong_kind,
+)
 from rustrank.formatting import ResultMapping, Table, count, interval, number
 from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
@@ -31,7 +39,7 @@ from rustrank.metrics.label_scale import warn_of_other_scale
 from rustrank.metrics.segments import QueriesOfSegments, as_segments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -431,7 +439,9 @@ def judge_docs(scores: NDArray[np.float64], docs: JudgedDocs, judging: Judging) 
             # Amounts, as in training: twice as much is worth twice as much.
             own |= {"gain": "linear", "max_label": None}
         labels = docs.labels if of is None else extra[of]
-        (value,) = judge(scores, labels, queries, judging.but(**own), docs.query_weight).values()
+        with _columns_in_errors(docs, judging):
+            values_of = judge(scores, labels, queries, judging.but(**own), docs.query_weight)
+        (value,) = values_of.values()
         values = np.array(value.per_query)
         made[name] = MetricValue(
             name, values, docs.query_ids, docs.query_weight, judging.num_threads
@@ -456,7 +466,17 @@ def _columns_in_errors(docs: JudgedDocs, judging: Judging) -> Iterator[None]:
                     f'gain="linear", metrics={metric!r}, or a Dataset with extra_labels={of!r}',
                 )
                 break
+        else:
+            if error.code == "metric.name" and docs.extra_labels:
+                error.args = (f"{error}{meant_labels(str(error), docs.extra_labels)}",)
         raise
+
+
+def meant_labels(message: str, extra_labels: Iterable[str]) -> str:
+    """Return the suggestion of extra labels for the error of an unknown metric, as the end of the message."""
+    unknown = re.search(r"unknown metric `([^`:@]*)", message)
+    near = unknown and suggestion(unknown[1], extra_labels)
+    return near.replace("?", ", of the extra labels?") if near else ""
 
 
 def judge(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -310,7 +311,7 @@ def _weights(given: Mapping[Any, Any]) -> list[float]:
     for name in given:
         if not isinstance(name, str):
             raise wrong_kind("metric", name, "a name: only metrics of ours can be weighed")
-    return [real(f"metric[{name!r}]", weight) for name, weight in given.items()]
+    return [_from_zero(f"metric[{name!r}]", one, "a weight") for name, one in given.items()]
 
 
 def _guards(given: Any) -> dict[str, float]:
@@ -319,7 +320,17 @@ def _guards(given: Any) -> dict[str, float]:
         return {}
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise wrong_kind("guard", given, "metrics and how far each may fall, {'ndcg@10': 0.005}")
-    return {name: real(f"guard[{name!r}]", fall) for name, fall in given.items()}
+    fall = "how far the metric may fall"
+    return {name: _from_zero(f"guard[{name!r}]", one, fall) for name, one in given.items()}
+
+
+def _from_zero(name: str, given: Any, what: str) -> float:
+    """Return a finite number from 0 on."""
+    number = real(name, given)
+    if not 0 <= number < math.inf:
+        code = name.partition("[")[0]
+        raise wrong_value(name, given, f"{what}, a finite number from 0 on", code)
+    return number
 
 
 def _metrics(given: Any) -> list[str | Measurement]:
