@@ -405,6 +405,17 @@ def test_notebooks_show_it_in_a_frame(made: rr.Report) -> None:
     assert repr(made).startswith("<Report: noise, ")
 
 
+def test_one_ranker_needs_no_list(booster: rr.Booster) -> None:
+    docs: dict[str, Any] = {"X": TEST.X, "qid": TEST.qid, "resamples": 20, "examples": 0}
+    for one in (booster, booster.predict(TEST.X)):
+        made = rr.report(one, TEST.y, **docs)
+        assert list(made.evaluations) == ["ranker"]
+        assert not made.comparisons
+    assert made.html == rr.report({"ranker": one}, TEST.y, **docs).html
+    with pytest.raises(rr.ParamError, match=r"takes two rankers before them, and .* one"):
+        rr.compare(booster, TEST.y, X=TEST.X, qid=TEST.qid)
+
+
 def test_what_cannot_be_is_refused(booster: rr.Booster) -> None:
     scores = TEST.X[:, 0]
     with pytest.raises(rr.ParamError, match=r"baseline: got 'c', expected one of a"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from rustrank.errors import DataError, RustrankError, wrong_kind
 from rustrank.inputs.categories import numbered_for
 from rustrank.inputs.docs import is_dataset, judged_docs
 from rustrank.inputs.queries import query_codes
-from rustrank.inputs.rankers import scores_of
+from rustrank.inputs.rankers import is_ranker, scores_of
 from rustrank.inputs.tables import as_names, as_table, columns_of, in_one_piece, labels_of
 from rustrank.inputs.vectors import check_length
 from rustrank.metrics.label_scale import warn_of_other_scale
@@ -24,7 +25,7 @@ from rustrank.model.booster import Booster
 from rustrank.model.conversion import own_booster
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -55,7 +56,7 @@ class SideBySide(ScoredRows):
         columns = labels_of(judged.X)
         named = {
             name: Booster.load(one) if _is_path(one, columns) else one
-            for name, one in as_rankers(rankers).items()
+            for name, one in as_rankers(_several(rankers)).items()
         }
         boosters = {name: found for name, one in named.items() if (found := own_booster(one))}
         scores = {name: scores_of(one, judged, name, num_threads) for name, one in named.items()}
@@ -134,6 +135,14 @@ class SideBySide(ScoredRows):
     def score(self, booster: Booster) -> NDArray[np.float64]:
         """Return the scores of a booster."""
         return scores_of(booster, self.docs, "the booster", self.num_threads)
+
+
+def _several(rankers: Any) -> Any:
+    """Return one ranker, one path or the scores of one as a mapping, as `rustrank.evaluate` takes them."""
+    is_scores = getattr(rankers, "ndim", None) == 1 and not isinstance(rankers, Mapping)
+    if isinstance(rankers, (str, os.PathLike)) or is_ranker(rankers) or is_scores:
+        return {"ranker": rankers}
+    return rankers
 
 
 def _is_path(ranker: Any, columns: Sequence[Any]) -> bool:

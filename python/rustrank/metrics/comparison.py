@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import _rustrank
-from rustrank.errors import ParamError, wrong_kind, wrong_value
+from rustrank.errors import ParamError, ParamKindError, wrong_kind, wrong_value
 from rustrank.formatting import (
     ResultMapping,
     Table,
@@ -342,7 +342,14 @@ def compare(
     drawing = Drawing(resamples, seed, num_threads, level)
     called = _two(names)
     arguments = {"y": y, "X": X, "qid": qid, "group": group}
-    judged = judged_docs(docs, {**arguments, "query_weight": query_weight, "segments": segments})
+    arguments |= {"query_weight": query_weight, "segments": segments}
+    try:
+        judged = judged_docs(docs, arguments)
+    except ParamKindError as error:
+        if docs is None and y is None and error.code == "docs":
+            hint = "rr.compare takes two rankers before them, and rr.evaluate and rr.report one"
+            error.args = (f"{error}; {hint}",)
+        raise
     queries = judged.queries, judged.query_ids
     parts = as_segments(judged.segments, *queries, column=segments)
     for one in (a, b):

@@ -109,8 +109,8 @@ def report(
 
     Parameters
     ----------
-    rankers : mapping or sequence
-        Rankers by their names: scores of all docs, names of columns of ``X``, boosters, fitted estimators,
+    rankers : mapping, sequence or one ranker
+        Rankers by their names, or one alone: scores of all docs, names of columns of ``X``, boosters, fitted estimators,
         combiners, models of other libraries (what has a ``predict``), functions of ``X``, or paths of model
         files.
     docs, y, X, qid, group, query_weight
