@@ -174,3 +174,13 @@ def test_a_ranker_says_what_there_is_instead_of_apply() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         ranker.nothing  # noqa: B018
     assert np.array_equal(pickle.loads(pickle.dumps(ranker)).predict(X), ranker.predict(X))  # noqa: S301
+
+
+def test_a_misspelt_number_of_rounds_has_a_suggestion() -> None:
+    for name, meant in (
+        ("n_estimator", "n_estimators"),
+        ("early_stopping_round", "early_stopping_rounds"),
+        ("max_dept", "max_depth"),
+    ):
+        with pytest.raises(rr.ParamError, match=f"no parameter {name}; did you mean {meant}?"):
+            COMPAT.XGBRanker(**{name: 3}).fit(X, Y, qid=QID)

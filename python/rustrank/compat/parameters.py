@@ -47,15 +47,24 @@ class Given:
     """The parameters that a caller gave, by their canonical names; each is taken once."""
 
     def __init__(
-        self, params: Mapping[str, Any], aliases: Mapping[str, str], known: Iterable[str]
+        self,
+        params: Mapping[str, Any],
+        aliases: Mapping[str, str],
+        known: Iterable[str],
+        arguments: Iterable[str] = (),
     ) -> None:
-        """Resolve aliases, and refuse names that there are not, or that come twice."""
+        """Resolve aliases, and refuse names that there are not, or that come twice.
+
+        ``arguments`` are names beside the parameters that a misspelt name may mean.
+        """
         self.names: dict[str, str] = {}
         self.values: dict[str, Any] = {}
         known = [*known, *aliases]
         for name, value in params.items():
             if name not in known:
-                message = f"there is no parameter {name}{suggestion(str(name), known)}"
+                message = (
+                    f"there is no parameter {name}{suggestion(str(name), [*known, *arguments])}"
+                )
                 raise UnknownNameError(message, code="param")
             canonical = aliases.get(name, name)
             if canonical in self.names and not _same(self.values[canonical], value):

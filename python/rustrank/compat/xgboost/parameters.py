@@ -117,6 +117,8 @@ _METHODS = ("hist", "auto", "approx", "exact", None)
 _OTHER_SPLITS = ("approx", "exact")
 #: Arguments that XGBoost does not take as parameters.
 _ROUNDS = ("num_boost_round", "n_estimators")
+#: What a misspelt parameter may mean besides: arguments of `train` and `XGBRanker`.
+_ARGUMENTS = (*_ROUNDS, "early_stopping_rounds")
 
 
 def translate(params: Mapping[str, Any]) -> Translation:
@@ -127,7 +129,7 @@ def translate(params: Mapping[str, Any]) -> Translation:
     # A parameter of its estimators that is None was not given.
     _warn_of_rounds(params)
     rest = {k: v for k, v in params.items() if v is not None and k not in _ROUNDS}
-    given = Given(rest, ALIASES, KNOWN)
+    given = Given(rest, ALIASES, KNOWN, _ARGUMENTS)
     method = given.values.get("tree_method")
     if method not in _METHODS:
         raise given.refuse("tree_method", method, "'hist'", "rustrank trains on the CPU, in bins")
