@@ -173,6 +173,22 @@ def test_what_is_right_is_taken() -> None:
             assert of_estimator in rr.LambdaMART().get_params()
 
 
+def test_half_of_the_values_of_xgboost_is_said_for_trees_alone() -> None:
+    docs = rr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
+    for name in ("eta", "lambda", "reg_lambda", "min_child_weight"):
+        with pytest.raises(rr.ParamError, match="and is half of XGBoost's value"):
+            rr.train(docs, **dict[str, Any]({name: 1}))
+    with pytest.raises(rr.ParamError) as caught:
+        rr.LambdaRank(**dict[str, Any]({"reg_lambda": 1}))
+    assert "half" not in str(caught.value)
+
+
+def test_the_method_of_pairs_of_xgboost_leads_to_pairs_to() -> None:
+    docs = rr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
+    with pytest.raises(rr.ParamError, match=r"pairs_to=8 here.*pairs_to=None, all pairs"):
+        rr.train(docs, **dict[str, Any](lambdarank_pair_method="topk"))
+
+
 def test_nets_and_commands_have_their_own_names(capsys: pytest.CaptureFixture[str]) -> None:
     for name, ours in (("max_iter", "epochs"), ("hidden_layer_sizes", "hidden")):
         with pytest.raises(rr.ParamError, match=f"here it is called {ours}"):

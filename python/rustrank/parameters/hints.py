@@ -156,10 +156,14 @@ _INSTEAD = {
     ),
     **dict.fromkeys(
         (
-            *("num_parallel_tree", "linear_tree", "max_delta_step", "lambdarank_pair_method"),
+            *("num_parallel_tree", "linear_tree", "max_delta_step"),
             *("langevin", "posterior_sampling", "has_time", "boost_from_average"),
         ),
         "there is nothing like it here",
+    ),
+    "lambdarank_pair_method": (
+        "XGBoost's 'topk' with lambdarank_num_pair_per_sample=8 is pairs_to=8 here, and its 'mean', which draws "
+        "pairs, is nearest to pairs_to=None, all pairs"
     ),
 }
 #: The options of commands that are called otherwise than in Python, by what others say.
@@ -191,6 +195,10 @@ _SCALED = {
     ),
 }
 
+
+#: Parameters of trees that are half of XGBoost's.
+_HALVED = ("eta", "lambda", "reg_lambda", "min_child_weight")
+_HALF = ", and is half of XGBoost's value, whose rankers have doubled hessians"
 
 #: What there is for the call-backs of other libraries, by a part of their names.
 _CALLBACKS = {
@@ -225,7 +233,8 @@ def _meant(name: str, known: Sequence[str]) -> str:
     """Return what a name of another library is here; nothing if it is of none."""
     ours = next((one for one in _HERE.get(name, ()) if one in known), None)
     if ours is not None:
-        return f"here it is called {ours}{_SCALED.get(name, '')}"
+        is_halved = name in _HALVED and "min_leaf_hess" in known
+        return f"here it is called {ours}{_HALF if is_halved else _SCALED.get(name, '')}"
     # Only estimators have this name.
     is_estimator = "random_state" in known
     if is_estimator and name in _OF_FIT:
