@@ -38,6 +38,14 @@ pub struct Split {
     pub docs: u64,
 }
 
+impl Split {
+    /// Swaps its sides.
+    pub(super) fn turn(&mut self) {
+        std::mem::swap(&mut self.left, &mut self.right);
+        self.missing_left = !self.missing_left;
+    }
+}
+
 /// A leaf of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Leaf {

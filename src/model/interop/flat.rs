@@ -1,14 +1,15 @@
 //! A model as one list of trees, for formats that know nothing else.
 
 use super::super::Model;
-use super::super::parts::{NoSum, Term};
+use super::super::parts::{Forest, NoSum, Term};
 use super::super::tree::Tree;
 use crate::error::{Error, Result};
 
 /// A model whose score is the intercept and a leaf value of each tree.
 pub(super) struct Flat {
     pub(super) intercept: f64,
-    /// Weights are in the leaf values.
+    /// Weights are in the leaf values. A split with an infinite threshold sends every known value left, infinite
+    /// ones too, and tells missing values from them.
     pub(super) trees: Vec<Tree>,
 }
 
@@ -32,16 +33,36 @@ pub(super) fn flat(model: &Model, format: &str) -> Result<Flat> {
         match term {
             Term::Constant(value) => flat.intercept += value,
             Term::Feature(..) => return Err(cannot("a linear part")),
-            Term::Trees(_, forest) if !forest.sets().is_empty() => {
-                return Err(cannot("sets of categories"));
-            }
             Term::Trees(_, forest) if !forest.zero_is_missing().is_empty() => {
                 return Err(cannot("zeros that count as missing"));
             }
             Term::Trees(weight, forest) => {
-                flat.trees.extend(forest.trees().iter().map(|tree| tree.scaled(weight)));
+                for tree in forest.trees() {
+                    let tree = without_sets(tree.scaled(weight), forest);
+                    flat.trees.push(tree.ok_or_else(|| cannot("sets of categories"))?);
+                }
             }
         }
     }
     Ok(flat)
+}
+
+/// The tree with splits on features only; `None` if one needs a set of categories.
+fn without_sets(mut tree: Tree, forest: &Forest) -> Option<Tree> {
+    for split in tree.splits_mut() {
+        if let Some(at) = (split.feature as usize).checked_sub(forest.num_features()) {
+            let set = &forest.sets()[at];
+            split.feature = set.feature;
+            // The cell is 0 in the set, 1 outside, and nothing is in an empty one.
+            let ways = [0.0 <= split.threshold, 1.0 <= split.threshold];
+            match ways {
+                [_, true] => {}
+                [false, false] => split.turn(),
+                [true, false] if set.categories.is_empty() => split.turn(),
+                [true, false] => return None,
+            }
+            split.threshold = f64::INFINITY;
+        }
+    }
+    Some(tree)
 }

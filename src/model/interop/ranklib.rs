@@ -2,7 +2,8 @@
 //!
 //! Features count from 1 and a value at most the threshold goes left, as here. A missing value is 0
 //! there, whatever the tree learned: a model that was trained on data with missing values scores
-//! differently. What a plug-in compares as singles is exact here too, since our thresholds are.
+//! differently, and where a split only tells missing values from known ones, all finite values go with the known ones.
+//! What a plug-in compares as singles is exact here too, since our thresholds are.
 //! RankLib's ensembles have no intercept: it becomes a tree of its own, with two equal leaves.
 
 use super::super::composite::Model;
@@ -57,7 +58,9 @@ fn node(text: &mut String, tree: &Tree) {
                 let feature = u64::from(split.feature) + 1;
                 let inside = (depth + 1).min(WIDEST);
                 put(text, format_args!("{:\t<depth$}<feature> {feature} </feature>\n", ""));
-                let threshold = split.threshold;
+                // An infinite one has all known values below it; Java knows another word for it.
+                let all = split.threshold == f64::INFINITY;
+                let threshold = if all { f64::from(f32::MAX) } else { split.threshold };
                 put(text, format_args!("{:\t<depth$}<threshold> {threshold:?} </threshold>\n", ""));
                 open.extend([
                     XmlStep::Text("</split>", depth),

@@ -103,8 +103,13 @@ impl<'a> Written<'a> {
         };
         let set = &forest.sets()[set];
         split.feature = set.feature;
-        if set.categories.is_empty() && split.threshold >= 1.0 {
+        if set.categories.is_empty() {
+            // No known value is in it.
+            if split.threshold < 1.0 {
+                split.turn();
+            }
             split.threshold = f64::INFINITY;
+            let default = if split.missing_left { DEFAULT_LEFT } else { 0 };
             return Ok(default | Missing::NaN.bits());
         }
         if split.missing_left || !(0.0..1.0).contains(&split.threshold) {

@@ -2,12 +2,13 @@
 //!
 //! Read: scores are those of `predict(output_margin=True)`, up to its single precision: there, leaf
 //! values are summed in `f32`, here in `f64`. Values are compared as singles and a value equal to
-//! the threshold goes right, so our threshold is the next single below. `gbtree`, `dart` and
+//! the threshold goes right, so our threshold is the next single below; where nothing is below, the sides are swapped. `gbtree`, `dart` and
 //! `gblinear` with one score a doc; categories are sets.
 //!
 //! Written: trees, with intercept and weights, under `rank:ndcg`. Leaf values are rounded to
 //! singles, which changes nothing in those that our training finds. What compares doubles is
-//! compared as singles; sets of categories, zeros that count as missing and parts that are no trees
+//! compared as singles. A split that only tells missing values from known ones compares with the lowest single (XGBoost
+//! refuses infinite values). Sets of categories, zeros that count as missing and parts that are no trees
 //! are refused. A model that was read from the library's file and has no other trees keeps the attributes of the file,
 //! such as the best iteration of early stopping, and the number of trees of a round.
 

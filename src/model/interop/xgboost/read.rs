@@ -197,8 +197,10 @@ fn read_tree(tree: &Value, sets: &mut ForeignSets) -> Result<Tree> {
             split = sets.split(split, categories);
             (left, right) = (right, left);
         } else if split.threshold == f64::NEG_INFINITY {
-            // Nothing but missing values goes left: nothing is in no set.
-            split = sets.split(split, vec![]);
+            // Nothing but missing values goes left: from here on it goes right, and all finite values left.
+            split.threshold = f64::from(f32::MAX);
+            split.missing_left = !split.missing_left;
+            (left, right) = (right, left);
         }
         Ok(ForeignNode::Split { split, left, right })
     })

@@ -2,7 +2,7 @@
 
 use super::super::super::composite::Model;
 use super::super::super::parts::at_most;
-use super::super::super::tree::Tree;
+use super::super::super::tree::{Split, Tree};
 use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ListedNode, listed};
 use super::super::flat::{Flat, flat};
@@ -98,8 +98,20 @@ fn condition(threshold: f64) -> f32 {
     at_most(threshold).next_up().min(f32::MAX)
 }
 
+/// The tree in which splits that only tell missing values send the known ones right: every finite single is at least
+/// the lowest one, while none is above all of them.
+fn known_right(tree: &Tree) -> Tree {
+    let mut tree = tree.clone();
+    let sends_all_left = |split: &&mut Split| at_most(split.threshold) >= f32::MAX;
+    for split in tree.splits_mut().iter_mut().filter(sends_all_left) {
+        split.turn();
+        split.threshold = f64::NEG_INFINITY;
+    }
+    tree
+}
+
 fn nodes(id: usize, tree: &Tree, features: usize) -> Value {
-    let nodes = listed(tree);
+    let nodes = listed(&known_right(tree));
     let each = |field: &dyn Fn(&ListedNode) -> Value| nodes.iter().map(field).collect::<Vec<_>>();
     let conditions = each(&|n| match n.left {
         Some(_) => json!(condition(n.split.threshold)),
