@@ -7,6 +7,7 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rustrank as rr
@@ -20,6 +21,15 @@ RANDOM = np.random.default_rng(11)
 QID = np.repeat(np.arange(40), 15)
 X = RANDOM.normal(size=(600, 3))
 Y = np.clip((X[:, 0] + RANDOM.normal(size=600) + 1).astype(int), 0, 3)
+
+
+def _libraries() -> list[Any]:
+    """Return the drop-in, and XGBoost itself where it is installed."""
+    try:
+        import xgboost
+    except ImportError:
+        return [compat]
+    return [compat, xgboost]
 
 
 def _stopped(library: Any, **more: Any) -> Any:
@@ -208,3 +218,111 @@ def test_a_best_iteration_that_is_cut_off_is_left_out(tmp_path: Path) -> None:
     ranker = compat.XGBRanker()
     ranker.load_model(tmp_path / "x.rrk")
     assert np.allclose(ranker.predict(X), booster.truncate(best).predict(X), rtol=1e-6, atol=1e-6)
+
+
+def _metric(line: str) -> str:
+    """Return the name of the last metric of a line of `eval`."""
+    return line.rpartition("-")[2].partition(":")[0]
+
+
+@pytest.mark.parametrize("library", _libraries(), ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    ("params", "metric"),
+    [
+        ({}, "ndcg@10"),
+        ({"eval_metric": "ndcg@5"}, "ndcg@5"),
+        ({"eval_metric": ["ndcg@2", "ndcg@3"]}, "ndcg@3"),
+        ([("eval_metric", "ndcg@2"), ("eval_metric", "ndcg@3")], "ndcg@3"),
+        ({"lambdarank_num_pair_per_sample": 5}, "ndcg@5"),
+        ({"lambdarank_pair_method": "mean"}, "ndcg"),
+        # Another objective has its own pairs.
+        ({"objective": "rank:map"}, "map@32"),
+        ({"objective": "rank:pairwise", "lambdarank_num_pair_per_sample": 4}, "ndcg@4"),
+        ({"objective": "rank:ndcg", "max_depth": 2, "n_jobs": 1}, "ndcg@10"),
+    ],
+)
+def test_parameters_choose_the_metrics_of_a_model_that_is_read(
+    library: Any, params: Any, metric: str, tmp_path: Path
+) -> None:
+    trained = {"objective": "rank:ndcg", "lambdarank_num_pair_per_sample": 10}
+    data = library.DMatrix(X, Y > 1, qid=QID)
+    library.train(trained, data, 3).save_model(tmp_path / "m.json")
+    read = library.Booster(params, model_file=tmp_path / "m.json")
+    assert _metric(read.eval(data)) == metric
+    later = library.Booster(params)
+    later.load_model(tmp_path / "m.json")
+    assert later.eval(data) == read.eval(data)
+    assert _metric(read[:2].eval(data)) == metric
+
+
+def test_gains_of_labels_follow_the_file_and_the_parameters(tmp_path: Path) -> None:
+    data = compat.DMatrix(X, Y, qid=QID)
+    trained = {"objective": "rank:ndcg", "ndcg_exp_gain": False}
+    booster = compat.train(trained, data, 3)
+    booster.save_model(tmp_path / "m.json")
+    booster.native.save(tmp_path / "m.rrk")
+    for name in ("m.json", "m.rrk"):
+        assert compat.Booster(model_file=tmp_path / name).eval(data) == booster.eval(data)
+    other = compat.Booster({"ndcg_exp_gain": True}, model_file=tmp_path / "m.json")
+    assert other.eval(data) != booster.eval(data)
+
+
+def test_unknown_metrics_and_misspelt_parameters_are_said(tmp_path: Path) -> None:
+    compat.XGBRanker(n_estimators=2).fit(X, Y, qid=QID).save_model(tmp_path / "m.json")
+    with pytest.raises(rr.ParamError, match="eval_metric: got 'nosuch'"):
+        compat.Booster({"eval_metric": "nosuch"}, model_file=tmp_path / "m.json")
+    with pytest.raises(rr.ParamError, match="eval_metric: got 'nosuch'"):
+        compat.Booster({"eval_metric": "nosuch"}).load_model(tmp_path / "m.json")
+    with pytest.warns(rr.RustrankWarning, match="eval_metrics is not used.*mean eval_metric?"):
+        compat.Booster({"eval_metrics": "ndcg"}, model_file=tmp_path / "m.json")
+
+
+@pytest.mark.parametrize("objective", ["rank:ndcg", "rank:map", "rank:pairwise"])
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        {},
+        {"lambdarank_num_pair_per_sample": 7},
+        {"lambdarank_pair_method": "mean"},
+        {"lambdarank_pair_method": "mean", "lambdarank_num_pair_per_sample": 7},
+    ],
+)
+def test_files_keep_the_pairs_that_the_metric_follows(
+    objective: str, pairs: dict[str, Any], tmp_path: Path
+) -> None:
+    labels = Y > 1
+    data = compat.DMatrix(X, labels, qid=QID)
+    booster = compat.train({"objective": objective, **pairs}, data, 2)
+    wanted = _metric(booster.eval(data))
+    booster.save_model(tmp_path / "m.json")
+    booster.native.save(tmp_path / "m.rrk")
+    kept = json.loads((tmp_path / "m.json").read_text())["learner"]["objective"]
+    assert kept["name"] == objective
+    assert kept["lambdarank_param"].items() >= {one: str(pairs[one]) for one in pairs}.items()
+    for name in ("m.json", "m.rrk"):
+        assert _metric(compat.Booster(model_file=tmp_path / name).eval(data)) == wanted
+    # What was read is written again.
+    rr.Booster.load(tmp_path / "m.json").export("xgboost", tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text())["learner"]["objective"] == kept
+    xgb = pytest.importorskip("xgboost")
+    theirs = xgb.DMatrix(X, labels, qid=QID)
+    assert _metric(xgb.Booster(model_file=tmp_path / "m.json").eval(theirs)) == wanted
+    made = xgb.train({"objective": objective, **pairs}, theirs, 2)
+    made.save_model(tmp_path / "x.json")
+    assert _metric(compat.Booster(model_file=tmp_path / "x.json").eval(data)) == wanted
+
+
+@pytest.mark.parametrize("library", _libraries(), ids=lambda one: one.__name__)
+def test_score_counts_all_rounds_after_early_stopping(library: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame(X, columns=list("abc")).assign(qid=QID)
+    ranker = library.XGBRanker(
+        n_estimators=40, early_stopping_rounds=4, lambdarank_num_pair_per_sample=10
+    )
+    ranker.fit(frame[:450], Y[:450], eval_set=[(frame[450:], Y[450:])], verbose=False)
+    values = ranker.evals_result()["validation_0"]["ndcg@10"]
+    assert values[-1] != values[ranker.best_iteration]
+    assert ranker.score(frame[450:], Y[450:]) == pytest.approx(values[-1], abs=1e-6)
+    ranker.save_model(tmp_path / "m.json")
+    again = library.XGBRanker()
+    again.load_model(tmp_path / "m.json")
+    assert again.score(frame[450:], Y[450:]) == pytest.approx(values[-1], abs=1e-6)

@@ -15,7 +15,7 @@ from rustrank.compat.scoring import part_of, scores_of_rounds
 from rustrank.compat.wording import in_words_of
 from rustrank.compat.xgboost.data import DMatrix, as_matrix, check_names
 from rustrank.compat.xgboost.objectives import is_transformed, predicted
-from rustrank.compat.xgboost.parameters import as_params, metrics_of
+from rustrank.compat.xgboost.parameters import as_params, measures_of
 from rustrank.compat.xgboost.positional import positional_too
 from rustrank.data.dataset_building import wrong_base
 from rustrank.errors import DataError, ParamError, dropped_warnings, wrong_kind, wrong_value
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
+    from rustrank.compat.evaluation import Metric
     from rustrank.compat.rows import LazyRows
 
 _LEFT_OUT = {
@@ -53,7 +54,8 @@ class Booster:
     Parameters
     ----------
     params : dict, optional
-        Kept, and not used: a booster is trained by `train`.
+        Those of metrics (``eval_metric``, ``objective``, ``ndcg_exp_gain``, and the pairs that the default cut follows)
+        come before those of the model that is read. Others are kept, and not used: a booster is trained by `train`.
     cache : sequence of DMatrix
         Accepted, and not used.
     model_file : path-like, optional
@@ -81,7 +83,10 @@ class Booster:
 
     def _set(self, native: Native | None, params: dict[str, Any]) -> None:
         self._native, self.params, self._attributes = native, params, dict[str, str]()
-        self._metrics, self._gain = metrics_of(None, "ndcg")[0], "exp2"
+        self._metrics: list[Metric] = []
+        self._gain: Any = "exp2"
+        if native is not None:
+            self._metrics, self._gain = measures_of(native, params)
         #: The model as its file has it, once `predict` has needed that.
         self._saved: Native | None = None
         #: The rounds of the model that training went on from.
@@ -235,7 +240,9 @@ class Booster:
             raise wrong_kind("iterations", part, f"the first ones, such as booster[:5]; {hint}")
         end = self.num_boosted_rounds() if part.stop in (None, 0) else int(part.stop)
         rounds = self._range((0, end))[1] * self._trees_of_round
-        return Booster.of(part_of(self.native, rounds), dict(self.params))
+        made = Booster.of(part_of(self.native, rounds), dict(self.params))
+        made._metrics, made._gain = self._metrics, self._gain
+        return made
 
     def eval(self, data: DMatrix, name: str = "eval", iteration: int = 0) -> str:
         """Return the metrics of a set as text, as XGBoost writes them."""
@@ -275,6 +282,9 @@ class Booster:
         with in_words_of():
             model = json.loads(self.native._core.export("xgboost", None))
         model["learner"]["attributes"] = self.attributes()
+        if (pairs := self.params.get(_PAIRS)) is not None:
+            # A model does not know the number of draws that it was trained with the expectation of.
+            model["learner"]["objective"]["lambdarank_param"][_PAIRS] = str(pairs)
         replace_file(Path(fname), json.dumps(model, separators=(",", ":")))
 
     def load_model(self, fname: str | os.PathLike[str]) -> None:
@@ -375,6 +385,7 @@ class Booster:
         return _restored, ({**vars(self), "_saved": None},)
 
 
+_PAIRS = "lambdarank_num_pair_per_sample"
 #: What early stopping found, and what reads the text that a file has of it.
 _BEST: dict[str, Callable[[str], Any]] = {"best_iteration": int, "best_score": float}
 _BEST_EXPECTED = "a number"

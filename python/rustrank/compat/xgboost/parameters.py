@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rustrank.compat.evaluation import Metric, average_precision_at, precision_at
 from rustrank.compat.parameters import (
@@ -18,8 +18,12 @@ from rustrank.compat.parameters import (
     threads_of,
 )
 from rustrank.compat.wording import GAIN_HINTS
-from rustrank.errors import ParamError, warn_caller, wrong_kind
+from rustrank.errors import ParamError, suggestion, warn_caller, wrong_kind
+from rustrank.inputs.attributes import WHOLE, positive_of, read_attribute
 from rustrank.inputs.scalars import as_list
+
+if TYPE_CHECKING:
+    from rustrank.model.booster import Booster as Native
 
 #: The canonical name of each other name.
 ALIASES = {
@@ -190,9 +194,71 @@ def _loss(given: Given, made: Translation) -> None:
     made.other["objective"] = objective
     # Pairs that are drawn count here with their expectation: all pairs, weighted.
     made.other["pairs_of_doc"] = None if is_top else 1 if norm else pairs
-    default = "map" if objective == "rank:map" else "ndcg"
-    default = f"{default}@{pairs}" if is_top else default
+    default = _default_metric(objective, pairs if is_top else None)
     made.other["metrics"], made.other["functions"] = metrics_of(given.take("eval_metric"), default)
+
+
+def _default_metric(objective: str, pairs_to: int | None) -> str:
+    """Return the metric of a ranker without ``eval_metric``, cut at the ranks of the pairs if these are cut."""
+    default = "map" if objective == "rank:map" else "ndcg"
+    return default if pairs_to is None else f"{default}@{pairs_to}"
+
+
+def measures_of(native: Native, params: Mapping[str, Any]) -> tuple[list[Metric], Any]:
+    """Return the metrics of a model that is read, and the gain of its labels, as XGBoost chooses them.
+
+    Parameters
+    ----------
+    native : rustrank.Booster
+        The model, whose notes are those of a file of XGBoost or of a training of rustrank.
+    params : mapping
+        Parameters that come before those of the model; those that change no metric are not used.
+    """
+    for name in params:
+        if name not in (*KNOWN, *ALIASES, *_ROUNDS):
+            near = suggestion(str(name), [*KNOWN, *ALIASES])
+            warn_caller(f"the parameter {name} is not used: there is none of this name{near}")
+    changed = {ALIASES.get(name, name): one for name, one in params.items() if one is not None}
+    changed = {name: one for name, one in changed.items() if name in _OF_METRICS}
+    trained = _as_trained(native)
+    if changed.get("objective", trained.get("objective")) != trained.get("objective"):
+        # As there: another objective does not know the pairs of that of the model.
+        is_ranking = changed["objective"] in _OBJECTIVES
+        trained = {} if is_ranking else {"lambdarank_pair_method": "mean"}
+    given = Given({**trained, **changed}, {}, _OF_METRICS)
+    is_top = given.choice("lambdarank_pair_method", "topk", ("topk", "mean")) == "topk"
+    pairs = given.count("lambdarank_num_pair_per_sample", 32, 1)
+    default = _default_metric(given.take("objective"), pairs if is_top else None)
+    gain = "exp2" if given.flag("ndcg_exp_gain", True) else "linear"
+    if "ndcg_exp_gain" not in changed:
+        gain = native._label_scale.get("gain", gain)
+    return metrics_of(given.take("eval_metric"), default)[0], gain
+
+
+#: The parameters that metrics of a model follow.
+_OF_METRICS = (
+    *("objective", "eval_metric", "ndcg_exp_gain"),
+    *("lambdarank_pair_method", "lambdarank_num_pair_per_sample"),
+)
+#: The number of pairs that nobody set, as XGBoost writes it.
+_UNSET = 2**32 - 1
+
+
+def _as_trained(native: Native) -> dict[str, Any]:
+    """Return what is known of XGBoost's parameters of a model: in metrics of those of other kinds, all ranks count."""
+    notes, name = native.params, "lambdarank_num_pair_per_sample"
+    pairs = read_attribute(notes, name, positive_of, WHOLE, _UNSET)
+    found: dict[str, Any] = {one: notes[one] for one in _OF_METRICS if one in notes}
+    found.pop(name, None)
+    if "learning_rate" in notes:  # Trained here.
+        is_pairwise, metric = notes.get("objective") == "ranknet", notes.get("objective_metric")
+        found["objective"] = "rank:pairwise" if is_pairwise else f"rank:{metric or 'ndcg'}"
+        pairs = _UNSET
+        if notes.get("pairs_to", "none") != "none":
+            pairs = read_attribute(notes, "pairs_to", positive_of, WHOLE, _UNSET)
+        found["lambdarank_pair_method"] = "mean" if pairs == _UNSET else "topk"
+    found.setdefault("lambdarank_pair_method", "mean")
+    return found if pairs == _UNSET else {**found, name: pairs}
 
 
 def _trees(given: Given, train: dict[str, Any]) -> None:

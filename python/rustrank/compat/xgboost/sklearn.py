@@ -233,12 +233,13 @@ class XGBRanker(CompatRanker):
         return booster.predict(matrix, output_margin=output_margin, **how)  # type: ignore[arg-type]
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the last metric, by default NDCG, of a frame with a column ``qid``."""
-        booster = self.get_booster()
-        end = vars(booster).get("best_iteration", booster.num_boosted_rounds() - 1) + 1
-        part = booster[:end]
-        part._metrics, part._gain = booster._metrics[-1:], booster._gain
-        return float(part.eval(self._matrix(X, y, None, None)).rpartition(":")[2])
+        """Return the last metric, by default NDCG, of a frame with a column ``qid``.
+
+        All rounds count, as in XGBoost: after early stopping those after the best one, too.
+        """
+        booster = self.get_booster().copy()
+        booster._metrics = booster._metrics[-1:]
+        return float(booster.eval(self._matrix(X, y, None, None)).rpartition(":")[2])
 
     def get_booster(self) -> Booster:
         """Return the trained model."""

@@ -5,7 +5,7 @@
 //! the threshold goes right, so our threshold is the next single below; where nothing is below, the sides are swapped. `gbtree`, `dart` and
 //! `gblinear` with one score a doc; categories are sets.
 //!
-//! Written: trees, with intercept and weights, under `rank:ndcg`. Leaf values are rounded to
+//! Written: trees, with intercept and weights, under an objective of rankers. Leaf values are rounded to
 //! singles, which changes nothing in those that our training finds. What compares doubles is
 //! compared as singles. A split that only tells missing values from known ones compares with the lowest single (XGBoost
 //! refuses infinite values). Sets of categories, zeros that count as missing and parts that are no trees
@@ -23,3 +23,6 @@ pub use write::write;
 const ATTRIBUTE: &str = "xgboost.";
 /// The note of how many trees a round has, if it has several.
 const TREES_OF_ROUND: &str = "num_parallel_tree";
+/// The parameters of its rankers that its default metric follows, and notes of the model under the same names.
+const RANKING: [&str; 3] =
+    ["lambdarank_pair_method", "lambdarank_num_pair_per_sample", "ndcg_exp_gain"];

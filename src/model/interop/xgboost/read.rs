@@ -8,7 +8,7 @@ use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ForeignNode, ForeignSets, arrange};
 use super::super::one_score;
 use super::super::ubjson;
-use super::{ATTRIBUTE, TREES_OF_ROUND};
+use super::{ATTRIBUTE, RANKING, TREES_OF_ROUND};
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -43,6 +43,11 @@ fn model(root: &Value) -> Result<Model> {
     let objective = learner["objective"]["name"].as_str().unwrap_or_default();
     model.set_attribute("objective", objective);
     model.set_attribute("source", "XGBoost");
+    for name in RANKING {
+        if let Some(value) = learner["objective"]["lambdarank_param"][name].as_str() {
+            model.set_attribute(name, value);
+        }
+    }
     // What the library keeps beside the trees, such as the best iteration.
     for (name, value) in learner["attributes"].as_object().into_iter().flatten() {
         if let Some(value) = value.as_str() {

@@ -6,7 +6,7 @@ use super::super::super::tree::{Split, Tree};
 use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ListedNode, listed};
 use super::super::flat::{Flat, flat};
-use super::{ATTRIBUTE, TREES_OF_ROUND};
+use super::{ATTRIBUTE, RANKING, TREES_OF_ROUND};
 use crate::error::{Error, Result};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -46,19 +46,45 @@ pub fn write(model: &Model) -> Result<String> {
                 "num_feature": features.to_string(),
                 "num_target": "1",
             },
-            "objective": {
-                "name": "rank:ndcg",
-                "lambdarank_param": {
-                    "lambdarank_num_pair_per_sample": "1",
-                    "lambdarank_pair_method": "topk",
-                    "lambdarank_unbiased": "0",
-                    "lambdarank_bias_norm": "1",
-                    "ndcg_exp_gain": "1",
-                },
-            },
+            "objective": ranking(model),
         },
     });
     serde_json::to_string(&text).map_err(|error| Error::internal(error.to_string()))
+}
+
+/// The objective of a file: that of the file that the model was read from, or what the notes of our training say.
+fn ranking(model: &Model) -> Value {
+    let notes = model.attributes();
+    let trained = notes.contains_key(OF_TRAINING);
+    let note = |name: &str| notes.get(name).map(String::as_str).unwrap_or_default();
+    let name = match (note("objective"), note("objective_metric")) {
+        (name, _) if !trained && name.starts_with("rank:") => name,
+        ("ranknet", _) if trained => "rank:pairwise",
+        (_, "map") if trained => "rank:map",
+        _ => "rank:ndcg",
+    };
+    let [method, pairs, gain] = if trained {
+        let scale: Value = serde_json::from_str(note("label_scale")).unwrap_or_default();
+        let gain = if scale["gain"] == "linear" { "0" } else { "1" };
+        match note("pairs_to") {
+            "none" => ["mean", UNSET, gain],
+            pairs if pairs.parse::<u32>().is_ok() => ["topk", pairs, gain],
+            _ => ["topk", UNSET, gain],
+        }
+    } else {
+        let kept = |at: usize, default| notes.get(RANKING[at]).map_or(default, String::as_str);
+        [kept(0, "topk"), kept(1, UNSET), kept(2, "1")]
+    };
+    json!({
+        "name": name,
+        "lambdarank_param": {
+            (RANKING[0]): method,
+            (RANKING[1]): pairs,
+            (RANKING[2]): gain,
+            "lambdarank_unbiased": "0",
+            "lambdarank_bias_norm": "1",
+        },
+    })
 }
 
 /// What the library's own file had beside its trees, of a model that is read from one.
@@ -90,6 +116,8 @@ impl<'a> Kept<'a> {
 
 /// A note that each of our trainings makes.
 const OF_TRAINING: &str = "learning_rate";
+/// The number of pairs that nobody set, as the library writes it.
+const UNSET: &str = "4294967295";
 /// The attributes of early stopping: the round, from 0, that the library's rankers predict to, and its metric.
 const BEST: [&str; 2] = ["best_iteration", "best_score"];
 
