@@ -50,5 +50,5 @@ pub(crate) fn some_rank() -> Error {
 /// The error of a model that no bins are enough for.
 pub(crate) fn no_bins() -> Error {
     Error::data("bins", "the model cannot score binned docs: a part of it has no bins, such as trees of another library or a net")
-        .hint("score the raw features; to train on from it, make every Dataset with base=, which scores its features while they are there")
+        .hint("score the raw features, predict(X, qid=...), and evaluate the scores; or make the Dataset with base=, the model, which scores its features while they are there")
 }

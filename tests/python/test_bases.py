@@ -291,10 +291,15 @@ def test_a_model_of_another_library_is_gone_on_from_as_the_errors_say(tmp_path: 
         lambda: base.evaluate(plain),
         lambda: base.predict(plain),
     ):
-        with pytest.raises(rr.DataError, match="score the raw features; to train on") as caught:
+        with pytest.raises(
+            rr.DataError, match=r"score the raw features, predict\(X, qid"
+        ) as caught:
             refused()
         assert "base=" in str(caught.value)
+        assert "make the Dataset with base=, the model" in str(caught.value)
         assert "like=" not in str(caught.value)
+    based = rr.Dataset(X, y, qid=qid, base=base)
+    assert np.array_equal(base.predict(based), base.predict(X))
     with pytest.raises(rr.DataError, match="make the Dataset with base= and train"):
         base.refit(plain)
     with pytest.raises(rr.DataError, match=r"combine it with others instead \(Combiner\)"):

@@ -201,7 +201,8 @@ class Booster(RankingModel, DescribedModel):
         X : array-like of shape (num_docs, num_raw_features), or Dataset
             Raw features in any form that `Dataset` accepts, or one row of them; named columns are matched
             to `feature_names`, and others are left out. Or a dataset made ``like=`` the training set or
-            this booster; its base scores are added.
+            this booster; its base scores are added. Models with a net, a linear part or trees of LightGBM have no bins:
+            they score a dataset that was made with them as ``base=``.
         qid, group : array-like or str, optional
             The queries, as for `Dataset`; ``qid`` may name a column of X. Needed with raw features if
             scores depend on the other documents of the query, as with `query_ranks`; otherwise ignored.
