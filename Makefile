@@ -100,6 +100,7 @@ lint-rust: tools-cargo $(VENV)/.stamp
 	cargo clippy --no-default-features --features capi --quiet -- -D warnings
 	cargo clippy --all-targets --quiet -- -D warnings
 	$(WITH_PYTHON) cargo clippy --all-targets --all-features --quiet -- -D warnings
+	$(PYTHON) scripts/check-licences
 
 lint-python: build
 	$(BIN)/ruff check --quiet
