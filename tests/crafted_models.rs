@@ -3,56 +3,25 @@
 // The Python extension has an allocator of its own.
 #![cfg(not(feature = "python"))]
 #![expect(clippy::unwrap_used, reason = "a test")]
-#![expect(unsafe_code, reason = "an allocator that counts")]
 
+mod held_memory;
+
+use held_memory::peak_of;
 use rustrank::model::{
     CellType, Child, Component, Forest, Leaf, Model, Part, Set, Split, Tree, format::MOST_FEATURES,
 };
 use rustrank::{Interrupt, simd::Level};
 use serde_json::{Value, json};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::fs::File;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-
-/// Counts what a thread holds at once.
-struct Counting;
-
-thread_local! {
-    static HELD: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let held = HELD.get().wrapping_add_unsigned(layout.size());
-        HELD.set(held);
-        PEAK.set(PEAK.get().max(held));
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        HELD.set(HELD.get().wrapping_sub_unsigned(layout.size()));
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const MIB: usize = 1 << 20;
 
 /// What `work` gives, which must hold at most so many bytes at once, and end.
 fn within<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-    let before = HELD.get();
-    PEAK.set(before);
-    let made = work();
-    let held = PEAK.get() - before;
-    assert!(held <= bytes.cast_signed(), "{} MiB are held", held / MIB.cast_signed());
+    let (made, held) = peak_of(work);
+    assert!(held <= bytes, "{} MiB are held", held / MIB);
     made
 }
 

@@ -2,14 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test")]
 
+mod letor_text;
+
 use flate2::{Compression, write::GzEncoder};
+use letor_text::{Content, from_bytes};
 use proptest::prelude::*;
 use rustrank::data::inspect::inspect;
 use rustrank::data::labels::{read_labels, read_scores};
 use rustrank::data::letor::LetorOptions;
-use rustrank::data::line_source::{BlockBuffer, LineOptions, LineSource, TextBlock};
-use rustrank::data::parallel_parse::parse_blocks;
-use rustrank::data::qid::{QidRuns, QueryTracker};
+use rustrank::data::line_source::{BlockBuffer, LineOptions, LineSource};
 use rustrank::{Error, ErrorKind, Interrupt, Result, random};
 use std::fmt::Write as _;
 use std::fs;
@@ -37,40 +38,8 @@ fn cut(block_bytes: usize) -> LineOptions {
     LineOptions { block_bytes, ..LineOptions::default() }
 }
 
-fn from_bytes(bytes: &[u8], options: &LineOptions) -> LineSource {
-    LineSource::from_reader("text", Box::new(io::Cursor::new(bytes.to_vec())), options).unwrap()
-}
-
-/// All that a file says.
-#[derive(Debug, Default, PartialEq)]
-struct Content {
-    labels: Vec<f32>,
-    cells: Vec<(u32, u32)>,
-    sizes: Vec<usize>,
-    ids: Vec<Box<str>>,
-}
-
 fn content(source: &mut LineSource) -> Result<Content> {
-    let letor = LetorOptions::default();
-    let parse = |piece: &TextBlock<'_>| {
-        let (mut labels, mut cells, mut runs) = (Vec::new(), Vec::new(), QidRuns::default());
-        let outcome = piece.each(|number, line| {
-            let row = letor.parse_line(line, |index, cell| cells.push((index, cell.to_bits())))?;
-            labels.push(row.label);
-            runs.push(&row, number);
-            Ok(())
-        });
-        ((labels, cells, runs), outcome)
-    };
-    let (mut all, mut tracker) = (Content::default(), QueryTracker::default());
-    parse_blocks(source, &Interrupt::new(), parse, |(labels, cells, runs), before| {
-        all.labels.extend(labels);
-        all.cells.extend(cells);
-        tracker.extend(&runs.after_lines(before))
-    })?;
-    let (queries, ids) = tracker.finish()?;
-    (all.sizes, all.ids) = (queries.ranges().map(|docs| docs.len()).collect(), ids);
-    Ok(all)
+    letor_text::content(source, &LetorOptions::default())
 }
 
 fn with_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
