@@ -266,6 +266,35 @@ fn an_explanation_of_a_chain_on_as_many_features_ends_when_it_is_interrupted() {
 }
 
 #[test]
+fn scores_beyond_what_a_format_holds_are_not_exported() {
+    let split = |_| Split { threshold: 0.5, ..Split::default() };
+    let exported = |value: f64, weight: f64, library: &str| {
+        let mut tree = chain(1, split);
+        tree = Tree::new(tree.splits().to_vec(), vec![Leaf { value, ..Leaf::default() }; 2]);
+        let forest = Forest::foreign(1, CellType::F32, vec![], vec![], vec![tree]).unwrap();
+        let mut model = Model::new(1);
+        let part = Part::Forest(forest);
+        model.add(Component { weight, ..Component::new(part) }).unwrap();
+        model.to_foreign(library).map_err(|error| error.to_string())
+    };
+    for library in ["xgboost", "onnx"] {
+        let error = exported(1e39, 1.0, library).unwrap_err();
+        assert!(error.contains("scores beyond the largest single"), "{error}");
+        exported(3e38, 1.0, library).unwrap();
+    }
+    for library in ["lightgbm", "xgboost", "ranklib", "onnx"] {
+        let error = exported(1e200, 1e200, library).unwrap_err();
+        assert!(error.contains("weighted scores beyond the largest double"), "{error}");
+    }
+    // What only training looked at is cut off.
+    let far = |_| Split { reduction: 1e300, cover: 1e300, ..Split::default() };
+    let mut model = Model::new(1);
+    model.push(chain(2, far)).unwrap();
+    let back = Model::from_any(&model.to_foreign("xgboost").unwrap()).unwrap();
+    assert_eq!(back.scorer().score_row(&[1.0]).unwrap(), model.scorer().score_row(&[1.0]).unwrap());
+}
+
+#[test]
 fn what_is_no_model_is_told_from_its_start() {
     let path: PathBuf = std::env::temp_dir().join(format!("rustrank-huge-{}", std::process::id()));
     let file = |start: &[u8]| {

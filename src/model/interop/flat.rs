@@ -44,6 +44,10 @@ pub(super) fn flat(model: &Model, format: &str) -> Result<Flat> {
             }
         }
     }
+    let is_finite = |tree: &Tree| tree.leaves().iter().all(|leaf| leaf.value.is_finite());
+    if !flat.intercept.is_finite() || !flat.trees.iter().all(is_finite) {
+        return Err(cannot("weighted scores beyond the largest double"));
+    }
     Ok(flat)
 }
 
@@ -65,4 +69,21 @@ fn without_sets(mut tree: Tree, forest: &Forest) -> Option<Tree> {
         }
     }
     Some(tree)
+}
+
+/// [`flat`] for a format of single precision.
+pub(super) fn flat_in_singles(model: &Model, format: &str) -> Result<Flat> {
+    let flat = flat(model, format)?;
+    let fits = |value: f64| (value as f32).is_finite();
+    let tree_fits = |tree: &Tree| tree.leaves().iter().all(|leaf| fits(leaf.value));
+    if fits(flat.intercept) && flat.trees.iter().all(tree_fits) {
+        return Ok(flat);
+    }
+    let what = format!("{format} cannot hold scores beyond the largest single");
+    Err(Error::param("model.export", what).hint("`save` keeps the model, in our own format"))
+}
+
+/// The nearest finite single: for what a format says of training, which scores do not depend on.
+pub(super) fn note(value: f64) -> f32 {
+    (value as f32).clamp(f32::MIN, f32::MAX)
 }

@@ -7,12 +7,12 @@
 use super::super::composite::Model;
 use super::super::parts::at_most;
 use super::super::tree::{Child, Split, Tree};
-use super::flat::{Flat, flat};
+use super::flat::{Flat, flat_in_singles};
 use crate::error::Result;
 
 /// The model as the bytes of an ONNX file.
 pub fn write(model: &Model) -> Result<Vec<u8>> {
-    let Flat { intercept, trees } = flat(model, "an ONNX tree ensemble")?;
+    let Flat { intercept, trees } = flat_in_singles(model, "an ONNX tree ensemble")?;
     let nodes: Vec<_> = (0..).zip(&trees).flat_map(|(number, tree)| nodes(number, tree)).collect();
     let mut ensemble = Message::default().text(1, "features").text(2, "score").text(3, "trees");
     ensemble = ensemble.text(4, "TreeEnsembleRegressor").text(7, "ai.onnx.ml");

@@ -28,6 +28,10 @@ pub fn write(model: &Model) -> Result<String> {
             }
         }
     }
+    let values = trees.iter().flat_map(|written| written.tree.leaves());
+    if values.into_iter().any(|leaf| !leaf.value.is_finite()) {
+        return Err(cannot("weighted scores beyond the largest double"));
+    }
     check_words(&trees)?;
     let trees: Vec<String> = trees.into_iter().enumerate().map(|(i, t)| section(i, &t)).collect();
     let features = model.num_features();

@@ -5,7 +5,7 @@ use super::super::super::parts::at_most;
 use super::super::super::tree::{Split, Tree};
 use super::super::GAIN_OF_REDUCTION;
 use super::super::arrange::{ListedNode, listed};
-use super::super::flat::{Flat, flat};
+use super::super::flat::{Flat, flat_in_singles, note};
 use super::{ATTRIBUTE, RANKING, TREES_OF_ROUND};
 use crate::error::{Error, Result};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// The model as XGBoost's JSON.
 pub fn write(model: &Model) -> Result<String> {
-    let Flat { intercept, trees } = flat(model, "XGBoost's JSON")?;
+    let Flat { intercept, trees } = flat_in_singles(model, "XGBoost's JSON")?;
     let features = model.num_features();
     let trees: Vec<Value> =
         trees.iter().enumerate().map(|(id, tree)| nodes(id, tree, features)).collect();
@@ -155,13 +155,13 @@ fn nodes(id: usize, tree: &Tree, features: usize) -> Value {
         "categories_sizes": empty,
         "default_left": each(&|n| json!(i32::from(n.split.missing_left))),
         "left_children": each(&|n| json!(n.left.unwrap_or(-1))),
-        "loss_changes": each(&|n| json!((n.split.reduction * GAIN_OF_REDUCTION) as f32)),
+        "loss_changes": each(&|n| json!(note(n.split.reduction * GAIN_OF_REDUCTION))),
         "parents": each(&|n| json!(n.parent)),
         "right_children": each(&|n| json!(n.left.map_or(-1, |left| left + 1))),
         "split_conditions": conditions,
         "split_indices": each(&|n| json!(n.split.feature)),
         "split_type": vec![0; nodes.len()],
-        "sum_hessian": each(&|n| json!(n.split.cover as f32)),
+        "sum_hessian": each(&|n| json!(note(n.split.cover))),
         "tree_param": {
             "num_deleted": "0",
             "num_feature": features.to_string(),
