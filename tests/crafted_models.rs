@@ -10,6 +10,7 @@ use held_memory::peak_of;
 use rustrank::model::{
     CellType, Child, Component, Forest, Leaf, Model, Part, Set, Split, Tree, format::MOST_FEATURES,
 };
+use rustrank::random::draw;
 use rustrank::{Interrupt, simd::Level};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -292,6 +293,21 @@ fn scores_beyond_what_a_format_holds_are_not_exported() {
     model.push(chain(2, far)).unwrap();
     let back = Model::from_any(&model.to_foreign("xgboost").unwrap()).unwrap();
     assert_eq!(back.scorer().score_row(&[1.0]).unwrap(), model.scorer().score_row(&[1.0]).unwrap());
+}
+
+#[test]
+fn numbers_of_json_are_read_to_the_last_bit() {
+    for at in 0..2000 {
+        let value = draw(1, 0, at) as f64 / 1e17 - 90.0;
+        let text = format!(
+            r#"{{"features_info":{{"float_features":[{{"borders":[0.5],"feature_index":0,
+            "flat_feature_index":0,"nan_value_treatment":"AsIs"}}]}},"oblivious_trees":[{{"leaf_values":
+            [{value:?},1],"splits":[{{"border":0.5,"float_feature_index":0,"split_type":"FloatFeature"}}]}}],
+            "scale_and_bias":[1,[0]]}}"#
+        );
+        let model = Model::from_any(text.as_bytes()).unwrap();
+        assert_eq!(model.scorer().score_row(&[0.0]).unwrap().to_bits(), value.to_bits(), "{value}");
+    }
 }
 
 #[test]

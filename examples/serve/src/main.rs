@@ -18,6 +18,7 @@
 #![expect(clippy::print_stdout, reason = "a service says where it listens")]
 
 mod connections;
+mod requests;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -26,8 +27,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use connections::Connections;
+use requests::{binary_rows, json_rows, json_scores};
 use rustrank::model::{Model, Scorer, Value};
-use std::collections::BTreeMap;
 use std::future::IntoFuture;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -87,36 +88,15 @@ async fn score(
 }
 
 fn as_bytes(scorer: &Scorer, body: &[u8]) -> Result<Response, Failure> {
-    let (values, rest) = body.as_chunks::<4>();
-    let values: Vec<f32> = values.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-    let width = scorer.num_features().max(1);
-    if !rest.is_empty() || !values.len().is_multiple_of(width) {
-        return Err(refused(format!("rows have {width} values of 4 bytes")));
-    }
-    let scores = scored(scorer, &values, values.len() / width)?;
+    let (values, count) = binary_rows(body, scorer.num_features()).map_err(refused)?;
+    let scores = scored(scorer, &values, count)?;
     let bytes: Vec<u8> = scores.iter().flat_map(|score| score.to_le_bytes()).collect();
     Ok(([(header::CONTENT_TYPE, BINARY)], bytes).into_response())
 }
 
 fn as_json(scorer: &Scorer, body: &[u8]) -> Result<Response, Failure> {
-    let mut body: BTreeMap<String, Vec<Vec<Option<f64>>>> =
-        serde_json::from_slice(body).map_err(refused)?;
-    let rows = body.remove("rows").ok_or_else(|| refused("`rows` is missing"))?;
-    if let Some(row) = rows.iter().position(|row| row.len() != scorer.num_features()) {
-        let (got, wanted) = (rows[row].len(), scorer.num_features());
-        return Err(refused(format!("row {row} has {got} values: expected {wanted}")));
-    }
-    let count = rows.len();
-    let values: Vec<f64> =
-        rows.into_iter().flatten().map(|value| value.unwrap_or(f64::NAN)).collect();
-    let scores = scored(scorer, &values, count)?;
-    if let Some(row) = scores.iter().position(|score| !score.is_finite()) {
-        let score = scores[row];
-        return Err(refused(format!(
-            "the score of row {row} is {score}, which JSON cannot hold: ask as {BINARY}"
-        )));
-    }
-    let answer = serde_json::json!({ "scores": scores }).to_string();
+    let (values, count) = json_rows(body, scorer.num_features()).map_err(refused)?;
+    let answer = json_scores(&scored(scorer, &values, count)?).map_err(refused)?;
     Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
 }
 
