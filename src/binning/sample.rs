@@ -117,7 +117,7 @@ impl RowSample {
         self.entries.sort_unstable_by_key(|e| (e.hash, e.row));
         self.entries.dedup_by(|later, first| {
             let same = later.hash == first.hash;
-            first.count += if same { later.count } else { 0 };
+            first.count = first.count.saturating_add(if same { later.count } else { 0 });
             same
         });
         self.entries.truncate(self.limit);

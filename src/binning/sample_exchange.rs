@@ -44,7 +44,9 @@ impl RowSample {
         let cut = || Error::comm("comm.damaged", "a sample of rows was cut off");
         let halves = |word: u64| (word as u32, (word >> 32) as u32);
         let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
-        self.num_features = self.num_features.max(words.next().ok_or_else(cut)? as usize);
+        let damaged = || Error::comm("comm.damaged", "a sample of rows has no such features");
+        let num_features = u32::try_from(words.next().ok_or_else(cut)?).map_err(|_| damaged())?;
+        self.num_features = self.num_features.max(num_features as usize);
         self.content = self.content.wrapping_add(words.next().ok_or_else(cut)?);
         let Some(features) = &mut self.features else {
             return Err(Error::internal("samples go into one that grows"));
@@ -53,6 +55,9 @@ impl RowSample {
             let (count, num_cells) = halves(words.next().ok_or_else(cut)?);
             for _ in 0..num_cells {
                 let (feature, cell) = halves(words.next().ok_or_else(cut)?);
+                if feature >= num_features {
+                    return Err(damaged());
+                }
                 features.push(feature);
                 self.cells.push(f32::from_bits(cell));
             }
@@ -61,5 +66,26 @@ impl RowSample {
             self.entries.push(EqualRows { hash, count, row });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(words: &[u64]) -> String {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        RowSample::growing(10).extend(&bytes).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_damaged_sample_of_another_worker_is_refused() {
+        // Two features; a row that came once and has one cell, of feature 2.
+        let row = [2, 7, 99, 1 << 32 | 1, u64::from(1f32.to_bits()) << 32 | 2];
+        assert!(refused(&row).contains("no such features"));
+        assert!(refused(&[u64::MAX, 7]).contains("no such features"));
+        for length in [0, 1, 3, 4] {
+            assert!(refused(&row[..length]).contains("cut off"), "{length}");
+        }
     }
 }
