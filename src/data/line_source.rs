@@ -11,7 +11,8 @@
 //!
 //! Invariants: a block begins at the start of a line; no line is longer than `max_line_bytes`; the whole
 //! lines before a fault are returned before the fault is, so that the first fault of a file does not
-//! depend on the size of a block. Memory: a block and the start of the next line, each no longer than a
+//! depend on the size of a block. (A decoder of gzip may tell damage before it gives out the lines before
+//! it: there either is told.) Memory: a block and the start of the next line, each no longer than a
 //! block or the longest line.
 
 use crate::error::{Error, Result, lock};
