@@ -29,6 +29,9 @@ CASES ?= 500
 # Of examples/papers.
 SCALE ?= small
 SOURCE ?= web
+# Of fuzz: the time of all targets together, and the only one.
+HOURS ?= 1
+TARGET ?=
 # More of what benches/compare.py takes, as in ARGS='--shapes web --threads 1'.
 ARGS ?=
 
@@ -86,6 +89,7 @@ build: tools-cargo $(VENV)/.stamp ## build the extension into the environment
 fmt: tools-cargo $(VENV)/.stamp ## format everything
 	cargo fmt
 	cargo fmt --manifest-path examples/serve/Cargo.toml
+	cargo fmt --manifest-path fuzz/Cargo.toml
 	$(BIN)/ruff check --fix --quiet
 	$(BIN)/ruff format --quiet
 
@@ -95,6 +99,7 @@ lint: lint-rust lint-python ## formatters, clippy, ruff, mypy, stubs
 lint-rust: tools-cargo $(VENV)/.stamp
 	cargo fmt --check
 	cargo fmt --check --manifest-path examples/serve/Cargo.toml
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --no-default-features --quiet -- -D warnings
 	cargo clippy --no-default-features --features interop --quiet -- -D warnings
 	cargo clippy --no-default-features --features capi --quiet -- -D warnings
@@ -133,6 +138,10 @@ test-rust: tools-cargo ## Rust tests, without Python; the C interface; the scori
 	cargo test --quiet
 	cargo test --quiet --features capi --test capi
 	CARGO_TARGET_DIR="$(CURDIR)/target" cargo test --quiet --manifest-path examples/serve/Cargo.toml
+
+.PHONY: fuzz
+fuzz: tools-cargo ## random inputs for the readers and the scorer, under libFuzzer (HOURS=1, TARGET=letor; installs cargo-fuzz)
+	$(PYTHON) scripts/fuzz --hours $(HOURS) --target "$(TARGET)"
 
 .PHONY: test-python
 test-python: build $(OPENMPI)/.stamp ## Python tests
@@ -216,5 +225,5 @@ golden-results: build ## write the table of our own results again (ARGS='--note 
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(VENV) $(PEERS) $(OPENMPI) $(INTEGRATIONS) $(PAGES) target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(OPENMPI) $(INTEGRATIONS) $(PAGES) target fuzz/target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f python/rustrank/*.so
