@@ -53,11 +53,14 @@ impl RowSample {
         };
         while let Some(hash) = words.next() {
             let (count, num_cells) = halves(words.next().ok_or_else(cut)?);
+            let mut next = 0;
             for _ in 0..num_cells {
                 let (feature, cell) = halves(words.next().ok_or_else(cut)?);
-                if feature >= num_features {
+                // Features of a row rise.
+                if feature < next || feature >= num_features {
                     return Err(damaged());
                 }
+                next = feature + 1;
                 features.push(feature);
                 self.cells.push(f32::from_bits(cell));
             }
@@ -83,6 +86,8 @@ mod tests {
         // Two features; a row that came once and has one cell, of feature 2.
         let row = [2, 7, 99, 1 << 32 | 1, u64::from(1f32.to_bits()) << 32 | 2];
         assert!(refused(&row).contains("no such features"));
+        let twice = [2, 7, 99, 2 << 32 | 1, 1 << 32, 1 << 32];
+        assert!(refused(&twice).contains("no such features"));
         assert!(refused(&[u64::MAX, 7]).contains("no such features"));
         for length in [0, 1, 3, 4] {
             assert!(refused(&row[..length]).contains("cut off"), "{length}");
