@@ -25,6 +25,7 @@ develop = @echo "building the extension into $(1) ..."; \
 PIP_FLAGS := --disable-pip-version-check --no-input --quiet
 SIZE ?= 1.0
 # Of make invariance.
+TOOL ?= address
 CASES ?= 500
 # Of examples/papers.
 SCALE ?= small
@@ -158,6 +159,14 @@ test-integrations: build $(INTEGRATIONS)/.stamp ## tests and guides that need ML
 .PHONY: invariance
 invariance: build ## drawn cases: the same bits in any order, form, number of threads and workers, and resumed (CASES=2000)
 	$(BIN)/python tests/invariance/check_invariance.py --cases $(CASES) $(ARGS)
+
+.PHONY: leaks
+leaks: build ## memory over 1000 calls of each function (make test: 100)
+	RUSTRANK_LEAK_CALLS=1000 $(BIN)/python -m pytest -q tests/python/test_leaks.py
+
+.PHONY: sanitize
+sanitize: tools-cargo ## the Rust tests under a sanitizer or valgrind (TOOL=address, thread or valgrind)
+	scripts/sanitize $(TOOL)
 
 .PHONY: io-faults
 io-faults: build ## let every call of the system on a file fail once, and end the process at each (make test tries some)

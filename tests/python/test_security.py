@@ -81,7 +81,11 @@ def test_the_wheel_needs_three_packages() -> None:
     text = (ROOT / "pyproject.toml").read_text()
     found = re.search(r"^dependencies = \[(.*?)\]", text, re.DOTALL | re.MULTILINE)
     assert found is not None
-    assert [one.partition(">")[0] for one in re.findall(r'"(.*?)"', found[1])] == ["argcomplete", "numpy", "tqdm"]
+    assert [one.partition(">")[0] for one in re.findall(r'"(.*?)"', found[1])] == [
+        "argcomplete",
+        "numpy",
+        "tqdm",
+    ]
 
 
 def test_the_tests_that_are_named_exist() -> None:
