@@ -241,3 +241,13 @@ def test_scores_do_not_depend_on_how_a_table_lies_in_memory(
     infinite[10002, 7] = -math.inf
     with pytest.raises(rr.DataError, match=r"infinite \(row 10002, feature 7\)"):
         booster.predict(infinite)
+
+
+def test_the_text_of_a_model_may_be_bytes(booster: rr.Booster) -> None:
+    assert rr.Booster.from_text(booster.to_text().encode()) == booster
+    with pytest.raises(
+        rr.DataError, match="text: the bytes are no text; write those of a binary model"
+    ):
+        rr.Booster.from_text(b"\xff\xfe")
+    with pytest.raises(TypeError, match="text: got 3"):
+        rr.Booster.from_text(3)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rustrank.errors import (
+    DataError,
     ParamError,
     ParamKindError,
     UnknownNameError,
@@ -76,6 +77,21 @@ def text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise wrong_kind(name, value, "a name")
     return value
+
+
+def decoded(name: str, value: Any) -> str:
+    """Take a text, or the bytes of one."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, (bytes, bytearray)):
+        raise wrong_kind(name, value, "a text")
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        message = (
+            f"{name}: the bytes are no text; write those of a binary model to a file, and load that"
+        )
+        raise DataError(message, code=name) from None
 
 
 def choice(

@@ -23,7 +23,7 @@ from rustrank.inputs.docs import judged_docs
 from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.keywords import OF_PREDICT_OF_MODEL, refuses_unknown
 from rustrank.inputs.queries import as_queries
-from rustrank.inputs.scalars import real, text, whole
+from rustrank.inputs.scalars import decoded, real, text, whole
 from rustrank.inputs.tables import (
     Table,
     as_block,
@@ -109,8 +109,9 @@ class Booster(RankingModel, DescribedModel):
         self._core.save(fspath(path))
 
     @classmethod
-    def from_text(cls, text: str) -> Booster:
-        """Read the text of a model file, of any library as `load` does."""
+    def from_text(cls, text: str | bytes) -> Booster:
+        """Read the text of a model file, of any library as `load` does; also the bytes of a text."""
+        text = decoded("text", text)
         core = _rustrank.Booster.from_text(text)
         if text.lstrip().startswith("{"):
             warn_of_later_rounds(core, "the text")
