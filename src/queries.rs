@@ -4,7 +4,7 @@
 //! order: [`Grouping`] keeps the row of each document, so that results can be returned in that
 //! order.
 
-use crate::error::{Error, Result, check_length};
+use crate::error::{Error, Result, check_length, room_for};
 use std::ops::Range;
 
 /// Consecutive, non-empty ranges that cover all documents.
@@ -106,6 +106,7 @@ impl Grouping {
         if codes.len() > u32::MAX as usize {
             return Err(Error::data("rows.many", "too many rows").expected("at most 2^32 - 1"));
         }
+        room_for("the list of queries", 4 * codes.len() as u64 + 24 * num_queries as u64)?;
         let mut offsets = vec![0usize; num_queries + 1];
         for (row, &code) in codes.iter().enumerate() {
             let Some(size) = offsets[1..].get_mut(code as usize) else {
@@ -133,6 +134,7 @@ impl Grouping {
     /// The grouping of the caller's rows, from the row of each document and the caller's number of
     /// each query.
     pub(crate) fn of_caller(queries: &Queries, rows: &[u32], numbers: &[u32]) -> Result<Self> {
+        room_for("the list of queries", 4 * rows.len() as u64)?;
         let mut codes = vec![0; rows.len()];
         for (docs, &number) in queries.ranges().zip(numbers) {
             rows[docs].iter().for_each(|&row| codes[row as usize] = number);

@@ -10,7 +10,7 @@ use super::score_cache::ScoreCache;
 use crate::Interrupt;
 use crate::binning::{BinnedMatrix, Binning};
 use crate::data::Dataset;
-use crate::error::{Error, Result, check_finite};
+use crate::error::{Error, Result, check_finite, room_for};
 use crate::model::binned::{no_bins, some_rank};
 use crate::model::{Component, Forest, Model, Part, Set, Tree};
 use crate::tree::BinnedTree;
@@ -38,6 +38,7 @@ impl<'a> BinnedScorer<'a> {
 
     /// The leaf values of a tree, by document.
     pub(super) fn outputs(&self, tree: &Tree, sets: &[Set]) -> Result<Vec<f64>> {
+        room_for("a list of scores", 8 * self.dataset.num_docs() as u64)?;
         let mut outputs = vec![0.0; self.dataset.num_docs()];
         self.add_tree(tree, sets, &mut outputs)?;
         Ok(outputs)

@@ -37,7 +37,7 @@ pub fn evaluate_rows(
 ) -> Result<Vec<Vec<f64>>> {
     let queries = &grouping.queries;
     check_lengths(scores, labels, queries)?;
-    let bytes = 12 * scores.len() + 16 * queries.len() * metrics.len();
+    let bytes = 24 * scores.len() + 16 * queries.len() * metrics.len();
     room_for("the evaluation", bytes as u64)?;
     let query_of = |row: usize| {
         let doc = grouping.rows.iter().position(|&other| other as usize == row);

@@ -8,7 +8,7 @@ use crate::combine::{
     self, AlphaRange, Combination, CoordinateOptions, CurveStep, JudgedQueries, MergeOrder,
     SearchDirections, Sweep, SweepOptions, TieBreak,
 };
-use crate::error::{Error, Result, check_length};
+use crate::error::{Error, Result, check_length, room_for};
 use crate::interrupt::Interrupt;
 use crate::queries::Grouping;
 use pyo3::prelude::*;
@@ -49,7 +49,11 @@ struct RankerData {
 
 impl RankerArgs {
     fn data(self) -> Result<RankerData> {
-        let grouping = self.queries.grouping(self.labels.0.len())?;
+        let num_docs = self.labels.0.len();
+        let grouping = self.queries.grouping(num_docs)?;
+        // The scores by query, and what the search keeps of each document: crossings, ranks, orders.
+        let bytes = (40 + 32 * self.scores.len() as u64) * num_docs as u64;
+        room_for("the combination", bytes)?;
         let gathered = |(number, scores): (usize, &ArrayArg<f64>)| {
             in_queries(&grouping, &format!("scores[{number}]"), scores)
         };
@@ -188,5 +192,9 @@ pub(super) fn untied(
 #[pyfunction]
 pub(super) fn mix(rankers: Vec<ArrayArg<f64>>, weights: Vec<f64>) -> PyResult<NewArray<f64>> {
     let scores: Vec<&[f64]> = rankers.iter().map(|scores| &*scores.0).collect();
-    detached(Some(1), |_| Ok(combine::mix(&scores, &weights))).map(NewArray)
+    detached(Some(1), |_| {
+        room_for("the sum of scores", 8 * scores.first().map_or(0, |scores| scores.len()) as u64)?;
+        Ok(combine::mix(&scores, &weights))
+    })
+    .map(NewArray)
 }

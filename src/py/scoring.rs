@@ -9,7 +9,7 @@ use crate::Grouping;
 use crate::Interrupt;
 use crate::binning;
 use crate::data::{FeatureValue, Infinite, MissingPolicy, TableColumn, refuse_infinite};
-use crate::error::{Result, check_features, check_finite};
+use crate::error::{Result, check_features, check_finite, room_for};
 use crate::model::{ClassScorer, Explainer, Scorer, Value};
 use numpy::Element;
 use numpy::ndarray::ArrayView2;
@@ -242,7 +242,7 @@ impl RowWork<'_> {
     /// The results of all rows in their own order, computed query by query.
     fn by_queries<R: RawRows>(&self, table: &R, grouping: &Grouping) -> Result<Vec<f64>> {
         let (num_features, width) = self.task.widths();
-        let mut all = vec![0.0; grouping.rows.len() * width];
+        let mut all = results_of(grouping.rows.len(), width)?;
         let (mut tile, mut results, mut bounds) = (Vec::new(), Vec::new(), vec![0]);
         let mut first = 0;
         for docs in grouping.queries.ranges() {
@@ -275,7 +275,7 @@ impl RowWork<'_> {
         run: impl Fn(Range<usize>, &mut [f64]) -> Result<()> + Sync,
     ) -> Result<Vec<f64>> {
         let ((num_rows, _), (_, width)) = (table.shape(), self.task.widths());
-        let mut all = vec![0.0; num_rows * width];
+        let mut all = results_of(num_rows, width)?;
         if num_rows <= ROWS_OF_TASK {
             run(0..num_rows, &mut all)?;
             return Ok(all);
@@ -286,6 +286,12 @@ impl RowWork<'_> {
         })?;
         Ok(all)
     }
+}
+
+/// Zeros for the results of all rows, or an error without room for them.
+fn results_of(num_rows: usize, width: usize) -> Result<Vec<f64>> {
+    room_for("the list of results", (8 * num_rows as u64).saturating_mul(width as u64))?;
+    Ok(vec![0.0; num_rows * width])
 }
 
 /// Replaces the values that stand for missing ones by NaN. Both are compared as cells, as a dataset does.

@@ -165,7 +165,7 @@ impl Grower {
         let num_docs = table.matrix.num_rows();
         // No two leaves share a document; a split needs two histograms.
         let most_kept = options.num_leaves.min(num_docs / shape.least_kept() + 2) as u64;
-        room_for(GROWING, 8 * shape.len() as u64 * most_kept + 32 * num_docs as u64)?;
+        room_for(GROWING, 8 * shape.len() as u64 * most_kept + 48 * num_docs as u64)?;
         let constraints = ActiveConstraints::of(&options, &slots);
         reducer.check_options(&options, constraints.is_some())?;
         // Histograms of several workers are summed position by position, so all of them need the

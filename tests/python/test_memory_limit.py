@@ -35,6 +35,18 @@ CALLS = {
     "onnx": "large.export('onnx')",
 }
 
+#: Calls whose parts each take more than the reserve of the extension: these are asked for beforehand.
+LARGE_CALLS = {
+    "dataset": "rr.Dataset(X, y, qid=qid)",
+    "ranks": "rr.Dataset(X, y, qid=qid, query_ranks=True)",
+    "training": "rr.train(data, num_trees=2, preset='plain', progress=False, num_threads=2)",
+    "explain": "small.explain(X)",
+    "predict": "small.predict(X)",
+    "evaluate": "rr.evaluate(s, y, qid=qid)",
+    "compare": "rr.compare(s, t, y, qid=qid, resamples=20)",
+    "combine two": "rr.Combiner().fit({'a': s, 'b': t}, y, qid=qid)",
+}
+
 _PREPARE = """
 import sys, warnings
 import numpy as np, rustrank as rr
@@ -57,13 +69,16 @@ import resource, sys, warnings
 import numpy as np, rustrank as rr
 warnings.simplefilter("ignore")
 folder, call, limits = sys.argv[1], sys.argv[2], [float(one) for one in sys.argv[3:]]
-n = 200_000
+n, features = (200_000, 20) if "LARGE" not in call else (6_000_000, 2)
 g = np.random.default_rng(0)
-X = g.normal(size=(n, 20)).astype(np.float32)
+X = g.random((n, features), np.float32)
 y, qid = g.integers(0, 3, n), np.arange(n) // 40
 s = g.normal(size=n)
 t = s + y
-small, ranked = (rr.Booster.load(folder + f"/{name}.rrk") for name in ("small", "ranked"))
+if features == 2:
+    small = ranked = rr.train(rr.Dataset(X[:4000], y[:4000], qid=qid[:4000]), num_trees=5, num_leaves=4, progress=False)
+else:
+    small, ranked = (rr.Booster.load(folder + f"/{name}.rrk") for name in ("small", "ranked"))
 large = rr.Booster.load(folder + "/large.rrk") if "large" in call else None
 data = rr.Dataset(X, y, qid=qid) if "data" in call else None
 rr.evaluate(s[:40], y[:40], qid=qid[:40], num_threads=2), small.predict(X[:10]), small.explain(X[:2])
@@ -104,4 +119,15 @@ def test_the_limit_is_an_error_and_the_process_goes_on(name: str, folder: Path) 
     assert done.returncode == 0, done.stderr
     outcomes = done.stdout.split()
     assert len(outcomes) == len(_LIMITS)
+    assert outcomes[-1] == "ok"
+
+
+@pytest.mark.parametrize("name", LARGE_CALLS)
+def test_what_takes_more_than_the_reserve_is_asked_for(name: str, tmp_path: Path) -> None:
+    limits = [str(limit) for limit in (30, 75, 150, 250, 350, 450, 600, 2000)]
+    command = [sys.executable, "-c", _CHILD, str(tmp_path), f"{LARGE_CALLS[name]} # LARGE", *limits]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    outcomes = done.stdout.split()
+    assert len(outcomes) == len(limits)
     assert outcomes[-1] == "ok"

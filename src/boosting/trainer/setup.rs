@@ -85,8 +85,8 @@ impl TreeLearner {
         }
         let trees_a_round =
             class_target.as_ref().map_or(1, |class_target| class_target.loss.num_margins());
-        // Sums, gradients, and lists of documents.
-        room_for("training", (16 + 16 * trees_a_round as u64) * dataset.num_docs() as u64)?;
+        // Sums, gradients, lists of documents, and those of the exact step, of sampling or of a base.
+        room_for("training", (48 + 32 * trees_a_round as u64) * dataset.num_docs() as u64)?;
         let options = plan.params.grow.clone();
         let grower = Grower::with_reducer(table(&dataset), options, reducer.growth())?;
         // Least squares also fits documents without a gradient.
