@@ -40,6 +40,7 @@ pub struct Split {
 
 impl Split {
     /// Swaps its sides.
+    #[cfg(feature = "interop")]
     pub(super) fn turn(&mut self) {
         std::mem::swap(&mut self.left, &mut self.right);
         self.missing_left = !self.missing_left;
