@@ -315,10 +315,11 @@ def test_early_stopping_may_smooth_the_curve(
         train, valid=valid, early_stopping=rule, num_trees=200, learning_rate=0.8, progress=True
     )
     values = booster.all_rounds.history["valid"]["ndcg@10"]
-    starts = [max(0, at - smooth // 2) for at in range(len(values))]
-    ends = [at + -(-smooth // 2) for at in range(len(values))]
+    before = [min(at, smooth // 2) for at in range(len(values))]
+    ends = [at + min(-(-smooth // 2), one + 1) for at, one in enumerate(before)]
+    starts = [at - one for at, one in enumerate(before)]
     means = [np.mean(values[slice(*span)]) for span in zip(starts, ends, strict=True)]
-    # Early windows hold all rounds: their means are equal, and the value itself decides.
+    # Where windows hold all rounds, means are equal, and the value itself decides.
     best = max(range(len(values)), key=lambda at: (round(means[at], 12), values[at])) + 1
     assert booster.best_round == booster.num_trees == best
     assert len(values) >= min(200, best + 25)
