@@ -5,7 +5,7 @@
 use super::composite::Model;
 use super::format::{escape, unescape};
 use crate::CategoryList;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, foreign};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The names of such notes are a prefix and the number of the feature: of texts, of numbers and of truth values.
@@ -19,25 +19,49 @@ const DECLARED: &str = "categories.declared";
 /// The largest category that is its own number: single precision holds every whole number up to it.
 const LARGEST: f64 = 16_777_216.0;
 
+/// The feature and the list of a note, if it is one.
+fn noted_list(note: &str, said: &str) -> Option<(u32, CategoryList)> {
+    if let Some(feature) = note.strip_prefix(NUMBERS) {
+        let numbers = said.split_ascii_whitespace().map(|word| word.parse().ok());
+        let numbers: Vec<f64> = numbers.collect::<Option<_>>()?;
+        let is_finite = numbers.iter().all(|number| number.is_finite());
+        return is_finite.then_some((feature.parse().ok()?, CategoryList::Numbers(numbers)));
+    }
+    if let Some(feature) = note.strip_prefix(TRUTHS) {
+        let truths = said.split_ascii_whitespace().map(|word| word.parse().ok());
+        let truths = CategoryList::Truths(truths.collect::<Option<_>>()?);
+        return Some((feature.parse().ok()?, truths));
+    }
+    let feature = note.strip_prefix(TEXTS)?.parse().ok()?;
+    let texts = said.split(' ').map(unescape).collect::<Option<_>>()?;
+    Some((feature, CategoryList::Texts(texts)))
+}
+
 impl Model {
     /// The list of categories of each feature that has one.
     pub fn category_lists(&self) -> BTreeMap<u32, CategoryList> {
-        let list = |(note, said): (&String, &String)| {
-            if let Some(feature) = note.strip_prefix(NUMBERS) {
-                let numbers = said.split_ascii_whitespace().map(|word| word.parse().ok());
-                let numbers = CategoryList::Numbers(numbers.collect::<Option<_>>()?);
-                return Some((feature.parse().ok()?, numbers));
+        self.attributes().iter().filter_map(|(note, said)| noted_list(note, said)).collect()
+    }
+
+    /// Refuses notes that are named as those of categories and are none, as in damaged files.
+    pub(super) fn check_category_lists(&self) -> Result<()> {
+        let is_known = |feature: u32| (feature as usize) < self.num_features();
+        for (note, said) in self.attributes() {
+            let is_right = if note == DECLARED {
+                said.split_ascii_whitespace().all(|word| word.parse().is_ok_and(is_known))
+            } else {
+                !note.starts_with(TEXTS)
+                    || noted_list(note, said).is_some_and(|(feature, _)| is_known(feature))
+            };
+            if !is_right {
+                let what = format!(
+                    "the attribute `{}` is no list of categories",
+                    foreign(note.as_bytes())
+                );
+                return Err(Error::model("model.categories", what).got(foreign(said.as_bytes())));
             }
-            if let Some(feature) = note.strip_prefix(TRUTHS) {
-                let truths = said.split_ascii_whitespace().map(|word| word.parse().ok());
-                let truths = CategoryList::Truths(truths.collect::<Option<_>>()?);
-                return Some((feature.parse().ok()?, truths));
-            }
-            let feature = note.strip_prefix(TEXTS)?.parse().ok()?;
-            let texts = said.split(' ').map(unescape).collect::<Option<_>>()?;
-            Some((feature, CategoryList::Texts(texts)))
-        };
-        self.attributes().iter().filter_map(list).collect()
+        }
+        Ok(())
     }
 
     /// Sets the list of categories of a feature, or removes it: categories are then whole numbers.
@@ -238,5 +262,39 @@ impl Renumbering {
             Self::Own(places) => places.get(&category),
         };
         number.copied().unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_lists_of_a_file_are_refused() {
+        let read = |note: &str, said: &str| {
+            let mut model = Model::new(2);
+            model.set_attribute(note, said);
+            Model::from_text(model.to_text().as_bytes())
+        };
+        for (note, said) in [
+            ("categories.1", "red blue"),
+            ("categories.numbers.0", "1.5 -7.0"),
+            ("categories.truths.0", "false true"),
+            ("categories.declared", "0 1"),
+            ("category", "anything"),
+        ] {
+            assert!(read(note, said).is_ok(), "{note}");
+        }
+        for (note, said) in [
+            ("categories.numbers.0", "1.5 x"),
+            ("categories.numbers.0", "NaN"),
+            ("categories.numbers.2", "1"),
+            ("categories.truths.0", "maybe"),
+            ("categories.first", "red"),
+            ("categories.declared", "0 2"),
+        ] {
+            let error = read(note, said).unwrap_err().to_string();
+            assert!(error.contains("is no list of categories"), "{error}");
+        }
     }
 }

@@ -160,6 +160,7 @@ impl<'a> ModelReader<'a> {
         for (name, value) in attributes {
             model.set_attribute(name, value);
         }
+        model.check_category_lists()?;
         let mut line = self.after("intercept")?;
         let intercept = line.float("an intercept")?;
         line.end()?;
