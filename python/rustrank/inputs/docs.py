@@ -216,6 +216,8 @@ class JudgedDocs:
     X_with_more: Any = None
     #: The further labels of a Dataset, by name.
     extra_labels: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
+    #: Whether the caller said what the queries are: a ranker that needs queries is given no others.
+    has_queries: bool = True
 
     def features_of(self, names: Sequence[str]) -> Any:
         """Return what a ranker scores that has features of these names."""
@@ -287,13 +289,23 @@ def _warn_of_one_query(num_rows: int) -> None:
 
 def unjudged_docs(X: Any, qid: Any, group: Any) -> JudgedDocs:
     """Return documents to be scored as documents whose labels do not matter."""
+    X = from_stream(X) if _is_stream(X) else X
     more, with_more = ((qid,), X) if isinstance(qid, str) else ((), None)
-    X, columns = named_columns(X, {"qid": qid})
-    qid = columns["qid"]
+    _, columns = named_columns(X, {"qid": qid})
+    # In the caller's own form, which functions are given.
+    X, qid = without_columns(X, more) if more else X, columns["qid"]
     num_rows = X.num_docs if is_dataset(X) else as_table(X).num_rows
     queries, ids = queries_of(qid, group, num_rows)
     labels = np.zeros(num_rows, np.float32)
-    return JudgedDocs(labels, queries, ids, X=X, more_columns=more, X_with_more=with_more)
+    return JudgedDocs(
+        labels,
+        queries,
+        ids,
+        X=X,
+        more_columns=more,
+        X_with_more=with_more,
+        has_queries=qid is not None or group is not None,
+    )
 
 
 def _of_dataset(dataset: Dataset, given: Mapping[str, Any], X: Any) -> JudgedDocs:

@@ -144,7 +144,7 @@ def _options(
     except (TypeError, ValueError):  # A function in C may have no signature.
         return {}
     options: dict[str, Any] = {}
-    if "qid" in known and not is_dataset(docs.X):
+    if "qid" in known and docs.has_queries and not is_dataset(docs.X):
         options["qid"] = query_codes(docs.queries)
     if "num_threads" in known and num_threads is not None:
         options["num_threads"] = num_threads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from contextlib import contextmanager
 from os import fspath
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from rustrank.formatting import count, html_facts, number
 from rustrank.inputs.attributes import read_attribute
 from rustrank.inputs.categories import numbered_for
 from rustrank.inputs.column_kinds import read_by_a_model
-from rustrank.inputs.docs import judged_docs
+from rustrank.inputs.docs import QID, judged_docs
 from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.keywords import OF_PREDICT_OF_MODEL, refuses_unknown
 from rustrank.inputs.queries import as_queries
@@ -46,7 +47,7 @@ from rustrank.parameters.hints import check_objective, refuse_unknown
 from rustrank.parameters.schema import TRAININGS, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -726,11 +727,22 @@ def _by_blocks(
 ) -> NDArray[np.float64]:
     """Return what is computed of raw features, block by block; a row's result has shape ``of_row``."""
     table = _table(core, X, reading)
-    with feature_names_in_errors(table), read_by_a_model():
+    with feature_names_in_errors(table), read_by_a_model(), _naming_queries(X):
         parts = [compute(block) for block in table.blocks()]
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty((0, *of_row))
+
+
+@contextmanager
+def _naming_queries(X: Any) -> Iterator[None]:
+    """Let the error of a model that needs queries name the column of X that has them."""
+    try:
+        yield
+    except ParamError as error:
+        if error.code == "score.queries" and QID in labels_of(X):
+            error.args = (f'{error}; X has a column {QID}: pass qid="{QID}"',)
+        raise
 
 
 def _of_queries(
