@@ -360,7 +360,8 @@ def columns_like(table: Table, like: Any, names: list[str] | None, what: str = "
     theirs = raw_names(like) if names is None else None
     if theirs is None and names is None and binning_of(like) is not None and table.names:
         num_raw = like.num_features // (2 if like.query_ranks else 1)
-        theirs = numbered_in(table.names, num_raw)
+        if numbered_in(table.names, num_raw) is not None:
+            return columns_of(table, (num_raw, None), what, "`like`")
     return table if theirs is None else columns_of(table, (len(theirs), theirs), what, "`like`")
 
 

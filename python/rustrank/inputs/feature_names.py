@@ -33,10 +33,14 @@ def are_numbered(names: Sequence[str]) -> bool:
 
 
 def numbered_in(names: Sequence[str], count: int) -> list[str] | None:
-    """Return what so many features without names are called if all of these are among some names, else None."""
+    """Return what so many features without names are called if one of these is among some names, else None.
+
+    Of several forms it is the one that most of the names have.
+    """
     known = set(names)
-    forms = ([form.format(at) for at in range(count)] for form in _NUMBERED)
-    return next((wanted for wanted in forms if known.issuperset(wanted)), None)
+    forms = [[form.format(at) for at in range(count)] for form in _NUMBERED]
+    found = [len(known.intersection(wanted)) for wanted in forms]
+    return forms[found.index(max(found))] if any(found) else None
 
 
 def have_same_names(names: Sequence[str] | None, others: Sequence[str] | None) -> bool:

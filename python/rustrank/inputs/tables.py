@@ -548,9 +548,11 @@ def columns_of(
     """Return a table with the features of another thing, which are given by number and names.
 
     Columns are matched by name where both have names: they may have any order, and others are left out. ``f0``,
-    ``f1``, ... are names of features without names, too. Else they are matched by position. Raises `DataError` if some are missing.
+    ``f1``, ... are names of features without names, too: a table that has one of them has to have all. Else they
+    are matched by position. Raises `DataError` if some are missing.
     """
     mine, (count, names) = table.names, expected
+    is_numbered = names is None
     if mine is not None and names is None:
         names = numbered_in(mine, count)
     if mine is None or names is None:
@@ -571,6 +573,10 @@ def columns_of(
             f"{what} lacks {missing} of {other}: got columns {listed(mine)}, expected also "
             f"{listed(absent)}"
         )
+        if is_numbered:
+            message += (
+                f"; {other} knows features by number alone: pass an array to match by position"
+            )
         raise DataError(message, code="features.names", feature=absent[0])
     known = set(wanted)
     check_different([name for name in mine if name in known])
