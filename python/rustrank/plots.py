@@ -183,6 +183,8 @@ def plot_importance(
         "count": "splits",
         "permutation": f"loss of {of_importance.get('metric', 'ndcg@10')} when shuffled",
     }[kind]
+    if kind != "permutation" and booster._parts_beside_trees():
+        label += ", of its trees alone"
     if kind == "reduction" and values.sum() > 0:
         values = 100 * values / values.sum()
     matter = int(np.count_nonzero(values))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
     from rustrank import _rustrank
 
+#: The line of a model file with which a net begins: its limit, and the number of its inputs.
+_NET = re.compile(r"^mlp [0-9.e+]+ [0-9]+$", re.MULTILINE)
 #: The attribute of a model that says what `rustrank.train` chose from the data.
 CHOSEN = "chosen"
 
@@ -173,7 +177,25 @@ class DescribedModel:
         what = "a net" if is_net else count(self.num_trees, "tree")
         if self.num_trees > own:
             what += " of models inside" if not own else ", some of models inside"
-        return what
+        beside = [] if is_net else self._beside_trees()
+        return ", ".join([what, *beside] if self.num_trees or not beside else beside)
+
+    def _parts_beside_trees(self) -> list[str]:
+        """Return the kinds of parts that are no trees, those of models inside too, such as ``a net``."""
+        # Others are what is done to the scores of parts, such as how they are normalised.
+        return [one for one in self._core.splits()[2] if one.startswith("a ")]
+
+    def _beside_trees(self) -> list[str]:
+        """Return in words what the model has beside trees; the parts of a stack are counted, too."""
+        kinds = self._parts_beside_trees()
+        has_nets = {"a net", "a stack"}.intersection(kinds) and self._num_nets
+        nets = [count(self._num_nets, "net")] if has_nets else []
+        return nets + [one for one in kinds if one not in ("a net", "a stack")]
+
+    @functools.cached_property
+    def _num_nets(self) -> int:
+        """The number of nets, those of models inside too."""
+        return len(_NET.findall(self._core.to_text()))
 
     def _objective(self) -> str | None:
         """Return the objective that trained the model; trees on the papers' LambdaRank are LambdaMART."""
@@ -188,12 +210,13 @@ class DescribedModel:
         shares = reductions / (reductions.sum() or 1.0)
         shown = ("learning_rate", "num_leaves", "tree_shape") if self._core.num_trees else ()
         in_splits = f", {len(order):,} in splits" if order else ""
+        what = "most important" + (" in its trees" if self._parts_beside_trees() else "")
         return [
             ("model", self._kind()),
             ("objective", self._objective() or ""),
             ("options", ", ".join(f"{name}={params[name]}" for name in shown if name in params)),
             ("features", f"{self.num_features:,}{in_splits}"),
-            ("most important", some([f"{names[at]} {shares[at]:.0%}" for at in order])),
+            (what, some([f"{names[at]} {shares[at]:.0%}" for at in order])),
         ]
 
     def dump(self, *, nested: bool = True) -> dict[str, Any]:

@@ -66,7 +66,8 @@ def _importance(
     # Of a net, which has no splits, all zeros.
     reduction, _, _ = booster._core.splits()
     by_shap = shap is not None and shap.any()
-    if not reduction.any() and not by_shap:
+    # The splits of a mixture with a net say nothing of the net.
+    if not by_shap and (not reduction.any() or booster._parts_beside_trees()):
         return None
     share = 100 * reduction / (reduction.sum() or 1)
     weight = shap if by_shap and shap is not None else reduction
