@@ -1,5 +1,6 @@
 """Distillation: a student ranks as its teacher does, and says how far."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -104,3 +105,17 @@ def test_what_cannot_be_learned_is_refused(teacher: rr.Booster, many: Ranking) -
         more: dict[str, Any] = {**given, **options}
         with pytest.raises(rr.ParamError, match=message):
             rr.distill(teacher, many.X, **more)
+
+
+def test_the_gain_of_ranks_is_not_that_of_labels(many: Ranking, tmp_path: Any) -> None:
+    trees: Any = student().fit(many.X, many.y, qid=many.qid)
+    rankers: list[Any] = [student(), student(gain="linear"), rr.MART(n_estimators=5)]
+    rankers.append(rr.LambdaRank(epochs=2))
+    for ranker in rankers:
+        copied = rr.distill(trees.booster_, many.X, qid=many.qid, ranker=ranker).booster
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for model in (copied, rr.Booster.from_text(copied.to_text())):
+                rr.evaluate(model, many.y, X=many.X, qid=many.qid)
+            page = tmp_path / "report.html"
+            rr.report({"teacher": trees, "student": copied}, (many.X, many.y, many.qid), path=page)

@@ -20,6 +20,7 @@ from rustrank.inputs.scalars import choice, share, text, threads, whole
 from rustrank.inputs.vectors import as_scores, check_length
 from rustrank.metrics.comparison import compare_values
 from rustrank.metrics.evaluation import Drawing, Judging, MetricValue, first_value, plain_value
+from rustrank.metrics.label_scale import without_scale
 from rustrank.model.booster import Booster
 
 if TYPE_CHECKING:
@@ -177,7 +178,8 @@ def distill(
     # Parts have features of one value: nothing that a caller could change.
     with dropped_warnings():
         learned_from = replace(docs, y=labels.astype(np.float32)).take(fit)
-        booster = fitted_again(student, learned_from, None).booster_
+        # The gain of a training on ranks says nothing of the gain of labels.
+        booster = without_scale(fitted_again(student, learned_from, None).booster_)
     own = score(booster, docs.take(judged), most)
     alike = Judging(f"ndcg@{deep}", "linear", num_threads=most)
     fidelity = first_value(as_told.take(judged).evaluate(own, alike))

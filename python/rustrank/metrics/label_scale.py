@@ -41,6 +41,12 @@ def scale_of(attributes: Mapping[str, str]) -> dict[str, Any]:
     return read_attribute(attributes, SCALE, _options_of, "JSON of options of metrics", options)
 
 
+def without_scale(booster: Any) -> Any:
+    """Return a model that was just trained on other labels than evaluations have, such as scores, without the note."""
+    booster._core = booster._core.with_attribute(SCALE, None)
+    return booster
+
+
 def _options_of(text: str) -> dict[str, Any]:
     options = mapping_of(text)
     if not set(options) <= set(_DEFAULTS):
