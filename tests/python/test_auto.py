@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rustrank as rr
@@ -196,8 +198,26 @@ def test_metrics_and_labels(found: rr.Auto) -> None:
 
 
 def test_it_is_distilled_on_request(found: rr.Auto) -> None:
-    small = found.distil(X, qid=QID, y=Y, ranker=rr.LambdaMART(n_estimators=20))
+    other = rr.datasets.make_web(20, seed=4, first_query=100)
+    ranker = rr.LambdaMART(n_estimators=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small = found.distil(other.X[:, :15], qid=other.qid, y=other.y, ranker=ranker)
+        found.distil(X, qid=QID, ranker=ranker)
     assert small.booster.num_trees <= 20
+
+
+def test_labels_of_the_training_are_no_fair_judge_of_a_student(found: rr.Auto) -> None:
+    ranker = rr.LambdaMART(n_estimators=2)
+    order = np.random.default_rng(0).permutation(len(Y))
+    frame = pd.DataFrame(X).assign(qid=QID)
+    for docs, how in (
+        (X, {"qid": QID, "y": Y}),
+        (X[order], {"qid": QID[order], "y": Y[order]}),
+        (frame, {"y": Y}),
+    ):
+        with pytest.warns(rr.RustrankWarning, match="X: got the docs that the mixture was trained"):
+            found.distil(docs, **how, ranker=ranker)
 
 
 @pytest.mark.parametrize(

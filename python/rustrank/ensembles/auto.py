@@ -27,7 +27,7 @@ from rustrank.ensembles._auto_members import (
 )
 from rustrank.ensembles._saved_models import SavedModels
 from rustrank.ensembles._weighting import spread_of
-from rustrank.errors import DataError, ParamError, dropped_warnings, warn_caller
+from rustrank.errors import DataError, ParamError, RustrankError, dropped_warnings, warn_caller
 from rustrank.formatting import Table, TableResult, count, interval, number, percent
 from rustrank.inputs.docs import DocArguments, judged_docs
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
@@ -122,6 +122,8 @@ class Auto(TableResult):
     seconds: float
     ended: str
     level: float
+    #: What `Dataset.fingerprint` says of the documents that it learned from.
+    _fingerprint: int
     _left = 1
 
     @property
@@ -164,13 +166,29 @@ class Auto(TableResult):
         Parameters
         ----------
         X, qid, group
-            Documents, which need no labels: the more, the better.
+            Documents, which need no labels: the more, the better, and other docs than those of training. With
+            labels ``y``, those of training favour the mixture, which has learned them by heart: a warning.
         **options
             As for `rustrank.distill`.
         """
         from rustrank.ensembles.distillation import distill
 
+        if options.get("y") is not None and self._has_learned(X, options["y"], qid, group):
+            warn_caller(
+                "X: got the docs that the mixture was trained on: by their labels it looks better than it is, and so "
+                "than the student; pass other docs, or leave y out"
+            )
         return distill(self.booster, X, qid=qid, group=group, **options)
+
+    def _has_learned(self, X: Any, y: Any, qid: Any, group: Any) -> bool:
+        """Return whether these are the documents of training; False where they cannot be read."""
+        try:
+            with dropped_warnings():
+                return (
+                    dataset_of(X, "X", DocArguments(y, qid, group)).fingerprint == self._fingerprint
+                )
+        except RustrankError:  # What is wrong with them is said by what uses them.
+            return False
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
@@ -296,6 +314,7 @@ def auto(
     }
     level = share("level", level)
     data = dataset_of(X, "X", DocArguments(y, qid, group), num_threads=num_threads)
+    fingerprint = data.fingerprint
     if flag("query_ranks", query_ranks) and can_have_ranks(data):
         data = with_ranks(data)
     data.require_pairs()
@@ -321,7 +340,7 @@ def auto(
     if ended == "interrupted":
         members = count(len(mixing.members), "member")
         warn_caller(f"interrupted: the mixture is of {members} that there were")
-    return mixing.result(began, ended, level)
+    return mixing.result(began, ended, level, fingerprint)
 
 
 @contextmanager
@@ -456,7 +475,7 @@ class _Mixing:
                 mixed[rows] += weight * scaled[name][rows]
         return mixed
 
-    def result(self, began: float, ended: str, level: float) -> Auto:
+    def result(self, began: float, ended: str, level: float, fingerprint: int) -> Auto:
         """Return the mixture of all members, and figures."""
         by_fold = self.weights_by_fold()
         of_kind = mean_weights(by_fold)
@@ -486,7 +505,8 @@ class _Mixing:
         }
         against = self._compared("the mixture", value, first, level)
         seconds = time.monotonic() - began
-        return Auto(mixture, self.judging.metric, value, against, members, seconds, ended, level)
+        metric = self.judging.metric
+        return Auto(mixture, metric, value, against, members, seconds, ended, level, fingerprint)
 
     def _compared(
         self, name: str, value: MetricValue, first: MetricValue, level: float
