@@ -230,3 +230,23 @@ def test_progress_is_said_where_no_terminal_is(capfd: pytest.CaptureFixture[str]
     said = capfd.readouterr().err
     assert said.startswith("epoch 1, valid ndcg@10 0.")
     assert "epoch 3" in said
+
+
+@pytest.mark.parametrize("kind", [rr.LambdaRank, rr.RankNet])
+def test_the_best_epoch_is_another_fact_than_the_epochs(kind: Any) -> None:
+    docs, held = (rr.datasets.make_polynomial(20, seed=seed) for seed in (0, 1))
+    options: dict[str, Any] = {"hidden": (8,), "learning_rate": 0.05, "weight_decay": 0.0}
+    net = kind(epochs=10, **options).fit(docs.X, docs.y, docs.qid, eval_set=tuple(held))
+    values = net.history_["valid"]["ndcg@10"]
+    best = int(np.argmax(values)) + 1
+    assert best < 10
+    assert net.booster_.params["epochs"] == "10"
+    assert net.best_round_ == net.best_epoch == net.booster_.best_round == best
+    axes = rr.plot_metric(net)
+    assert f"best round: {best}" in [one.get_text() for one in axes.get_legend().get_texts()]
+    assert f"{best} of {len(values)}" in net.booster_._repr_html_()
+    plain = kind(epochs=2, **options).fit(docs.X, docs.y, docs.qid)
+    assert plain.best_round_ is plain.booster_.best_round is None
+    assert plain.booster_.params["epochs"] == "2"
+    with pytest.raises(AttributeError, match="not fitted"):
+        _ = kind().best_round_

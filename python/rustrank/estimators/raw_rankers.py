@@ -158,6 +158,12 @@ class RawRanker(Ranker):
         return self.booster_
 
     @property
+    def best_round_(self) -> int | None:
+        """The round whose model was kept, where training looked at a validation set: of a net, the `best_epoch`."""
+        _ = self.booster_
+        return self._best_round
+
+    @property
     def history(self) -> dict[str, dict[str, NDArray[np.float64]]]:
         """The metrics on the validation set after each round."""
         return self.booster.history
@@ -272,16 +278,19 @@ class _Net(RawRanker):
     _trainer = staticmethod(_rustrank.Trainer.net)
     _kind: ClassVar[str]
     _num_restarts: int = 0
+    #: How many were asked for.
+    _epochs: int
 
     def _options_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
         params = self._checked(objective=self._kind)
+        self._epochs = params["epochs"]
         pairs = preferences_of(given.get("preferences"), self._kind, params["augment"])
         return {"params": params, "preferences": pairs}
 
     def _keep_results(self, trainer: _rustrank.Trainer) -> None:
         self._num_restarts = trainer.num_restarts
-        # The model of a net has no rounds that it could be cut to.
-        self.booster.best_round = None
+        # The extension notes the epoch whose weights were kept; that is `best_round`.
+        self.booster._core = self.booster._core.with_attribute("epochs", str(self._epochs))
 
     @property
     def best_epoch(self) -> int | None:

@@ -72,7 +72,7 @@ class Booster(RankingModel, DescribedModel):
     ----------
     best_round : int or None
         With early stopping, the number of rounds with the best metric: the rounds of this booster.
-        `all_rounds` has the later ones, too.
+        `all_rounds` has the later ones, too. Of a net, the epoch whose weights it has.
     history : mapping
         The value of each metric on each validation set after each round:
         ``history["valid"]["ndcg@10"][0]`` is that of the first. Not part of the model file.
