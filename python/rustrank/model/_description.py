@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
     from rustrank import _rustrank
 
-#: The line of a model file with which a net begins: its limit, and the number of its inputs.
-_NET = re.compile(r"^mlp [0-9.e+]+ [0-9]+$", re.MULTILINE)
 #: The attribute of a model that says what `rustrank.train` chose from the data.
 CHOSEN = "chosen"
+#: Attributes that are no parameters: the choice, which `chosen` has, and the loss as the compiled half reads it.
+_NOT_SHOWN = (CHOSEN, "convention")
+#: The line of a model file with which a net begins: its limit, and the number of its inputs.
+_NET = re.compile(r"^mlp [0-9.e+]+ [0-9]+$", re.MULTILINE)
 
 
 class DescribedModel:
@@ -89,10 +91,11 @@ class DescribedModel:
     def params(self) -> dict[str, str]:
         """The parameters and the objective of training, as text."""
         noted = self._core.attributes()
+        objective = {"objective": self._objective()} if "objective" in noted else {}
         return {
             name: value
-            for name, value in noted.items()
-            if not name.startswith("categories.") and name != CHOSEN
+            for name, value in (noted | objective).items()
+            if not name.startswith("categories.") and name not in _NOT_SHOWN
         }
 
     @property
@@ -197,10 +200,16 @@ class DescribedModel:
         """The number of nets, those of models inside too."""
         return len(_NET.findall(self._core.to_text()))
 
-    def _objective(self) -> str | None:
-        """Return the objective that trained the model; trees on the papers' LambdaRank are LambdaMART."""
-        objective = self.params.get("objective")
-        return "lambdamart" if self._core.num_trees and objective == "lambdarank" else objective
+    def _objective(self) -> str:
+        """Return the objective that trained the model by its name in `rustrank.train`; empty if it is not known.
+
+        The papers' LambdaRank is a net; what trains trees, and sums of features, by its lambdas is LambdaMART. A
+        model of another library has the name that it has there.
+        """
+        noted = self._core.attributes()
+        objective = noted.get("objective", "")
+        is_own_name = noted.get("trainer") == "net" or "source" in noted
+        return "lambdamart" if objective == "lambdarank" and not is_own_name else objective
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return facts about the model by name; the text is empty where one does not apply."""
@@ -213,7 +222,7 @@ class DescribedModel:
         what = "most important" + (" in its trees" if self._parts_beside_trees() else "")
         return [
             ("model", self._kind()),
-            ("objective", self._objective() or ""),
+            ("objective", self._objective()),
             ("options", ", ".join(f"{name}={params[name]}" for name in shown if name in params)),
             ("features", f"{self.num_features:,}{in_splits}"),
             (what, some([f"{names[at]} {shares[at]:.0%}" for at in order])),

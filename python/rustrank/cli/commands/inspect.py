@@ -248,7 +248,7 @@ def _facts_of(booster: Booster, num_bytes: int) -> dict[str, Any]:
         "query_ranks": booster.query_ranks,
         "intercept": booster._core.intercept,
         "classes": None if booster.classes is None else booster.classes.tolist(),
-        "objective": booster._objective(),
+        "objective": booster._objective() or None,
         "params": booster.params,
         "chosen": booster.chosen,
         "features": [
