@@ -355,7 +355,9 @@ def test_a_combiner_of_boosters_says_that_it_scores_features(
     best = rr.Combiner().fit(named, y, X=X, qid=qid)
     scores = {name: one.predict(X) for name, one in named.items()}
     for given in (scores, list(scores.values()), np.column_stack(list(scores.values()))):
-        with pytest.raises(rr.errors.ParamKindError, match=r"scores of first, second.*features"):
+        with pytest.raises(
+            rr.errors.ParamKindError, match=r"scores of 'first', 'second'.*features"
+        ):
             best.predict(given)
     assert np.array_equal(best.predict(X[:2]), best.predict(list(X[:2])))
 

@@ -73,3 +73,32 @@ def test_a_function_is_given_the_table_of_the_caller(docs: Any) -> None:
     by_name = combiner.predict(new, qid="query_id")
     assert (by_name == combiner.predict(new.drop(columns="query_id"), qid=docs.qid)).all()
     assert kinds == {pd.DataFrame}
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+def test_scores_in_place_of_documents_are_named(docs: Any) -> None:
+    plain: Any = rr.LambdaMART(n_estimators=5).fit(docs.X, docs.y, qid=docs.qid)
+    net: Any = rr.RankNet(epochs=1).fit(docs.X, docs.y, qid=docs.qid)
+    given = {"y": docs.y, "X": docs.X, "qid": docs.qid}
+    members: list[dict[str, Any]] = [
+        {"trees": plain, "ranknet": net},
+        {"trees": plain.booster_, "ranknet": net.booster_},
+        {"trees": plain, "ranknet": fifth},
+        {"trees": lambda X: X[:, 5].astype(float), "ranknet": net},
+    ]
+    scores = plain.predict(docs.X), net.predict(docs.X)
+    for rankers in members:
+        combiner = rr.Combiner().fit(rankers, **given)
+        # What a function makes of wrong names is its own affair.
+        misspelt = [] if callable(rankers["trees"]) else ["ranknt"]
+        for name in ("ranknet", *misspelt):
+            with pytest.raises(rr.errors.ParamKindError) as error:
+                combiner.predict({"trees": scores[0], name: scores[1]})
+            said = f"scores of 'trees', '{name}', expected features: the combiner was fitted"
+            assert said in str(error.value)
+            assert "rankers themselves ('trees', 'ranknet')" in str(error.value)
+    of_scores = rr.Combiner().fit(
+        dict(zip(("trees", "ranknet"), scores, strict=True)), docs.y, qid=docs.qid
+    )
+    with pytest.raises(rr.ParamError, match="docs has rankers trees, ranknt: expected trees, rank"):
+        of_scores.predict({"trees": scores[0], "ranknt": scores[1]})

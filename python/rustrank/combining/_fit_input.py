@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from rustrank.errors import (
     ParamError,
     ParamKindError,
     UnknownNameError,
+    listed,
     shown,
     wrong_kind,
     wrong_value,
@@ -27,6 +29,8 @@ from rustrank.inputs.vectors import first_true
 from rustrank.model.conversion import own_booster
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from rustrank.inputs.docs import JudgedDocs
@@ -166,11 +170,31 @@ def refuse_scores(docs: Any, rankers: Mapping[str, Any]) -> None:
         is_scores = isinstance(docs, (list, tuple)) and len(docs) == len(rankers)
         is_scores = is_scores and all(np.ndim(one) == 1 and len(one) not in widths for one in docs)
     if is_scores:
-        message = (
-            f"docs: got what look like the scores of {', '.join(rankers)}, expected features: the combiner was "
-            "fitted to the rankers themselves, which score the features"
-        )
-        raise ParamKindError(message, code="docs")
+        raise _scores_for_features(list(rankers), rankers)
+
+
+@contextmanager
+def features_in_errors(docs: Any, rankers: Mapping[str, Any]) -> Iterator[None]:
+    """Let the error of rankers that cannot score a mapping say so where it has scores, perhaps by wrong names."""
+    try:
+        yield
+    except DataError as error:
+        if not isinstance(docs, Mapping):
+            raise
+        given = list(map(str, docs))
+        is_like = len(given) == len(rankers) or not set(given).isdisjoint(rankers)
+        lacks = error.code in ("features", "features.names") and is_like
+        if not lacks and not (error.code == "rankers" and set(given) == set(rankers)):
+            raise
+        raise _scores_for_features(given, rankers) from error
+
+
+def _scores_for_features(given: Sequence[str], rankers: Mapping[str, Any]) -> ParamKindError:
+    message = (
+        f"docs: got what look like the scores of {listed(given)}, expected features: the combiner was fitted to the "
+        f"rankers themselves ({listed(list(rankers))}), which score the features"
+    )
+    return ParamKindError(message, code="docs")
 
 
 def in_order(rankers: Any, names: Sequence[str], what: str) -> dict[str, Any]:

@@ -332,13 +332,13 @@ class Combiner(TableResult):
             threads = self._options.judging.num_threads
             boosters = [one for one in rankers.values() if isinstance(one, Booster)]
             is_one = len(boosters) == len(rankers) and share_columns(boosters)
-            if self.net is None and is_one:
-                # As one model, all trees are scored in one pass.
-                return self.booster.predict(docs, qid=qid, group=group, num_threads=threads)
-            rows = unjudged_docs(docs, qid, group)
-            return self._combined(
-                [scores_of(one, rows, name, threads) for name, one in rankers.items()]
-            )
+            with fit_input.features_in_errors(docs, rankers):
+                if self.net is None and is_one:
+                    # As one model, all trees are scored in one pass.
+                    return self.booster.predict(docs, qid=qid, group=group, num_threads=threads)
+                rows = unjudged_docs(docs, qid, group)
+                every = [scores_of(one, rows, name, threads) for name, one in rankers.items()]
+            return self._combined(every)
         named = fit_input.in_order(docs, self.names, "docs")
         first = np.asarray(next(iter(named.values())))
         # Labels and queries do not matter here.
