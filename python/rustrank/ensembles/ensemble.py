@@ -333,7 +333,7 @@ def ensemble(
     >>> sorted(found.members), found.chosen
     (['net', 'trees'], 'average')
     >>> found.booster
-    <Booster: 60 trees, 50 features>
+    <Booster: 60 trees, 1 net, 50 features>
     """
     options = dict(locals())
     recipe = as_recipe(members)
