@@ -42,6 +42,10 @@ class Records:
         """Return the value under a key, or None."""
         return self._found.get(_name(key))
 
+    def lend(self, key: Key, value: Any) -> None:
+        """Keep a value for this run alone."""
+        self._add({"key": key, "value": value})
+
     def put(self, key: Key, value: Any) -> None:
         record = {"key": key, "value": value}
         self._add(record)

@@ -1,12 +1,14 @@
 """``compare.py untuned``: what people get who set nothing, and what `rr.auto` makes of a given time.
 
 Every engine is called as its documentation's first example does, with a validation set where it takes one. What
-was trained is judged on the test queries by each metric. ``--tuned`` adds peers that Optuna tunes on the
-validation set for as long as `rr.auto` may take.
+was trained is judged on the test queries by each metric. Some peers are tuned by Optuna on
+the validation set, for as long as `rr.auto` may take. ``--tuned`` adds those that ``compare.py quality`` tuned by its
+grid, from its records.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from dataclasses import dataclass
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 METRICS = ("ndcg@10", "err", "map", "mrr")
 #: The rounds of a validation set without a new best.
 _PATIENCE = 100
+#: What a peer is called whose settings `quality` picked.
+TUNED = "{}, tuned by the grid"
 
 
 @dataclass(frozen=True)
@@ -204,7 +208,6 @@ ENGINES: dict[str, Callable[[Fold, Job], Scores]] = {
     "XGBoost, Optuna": tuned("xgboost"),
     "CatBoost, Optuna": tuned("catboost"),
 }
-PEERS = tuple(name for name in ENGINES if not name.startswith("rr."))
 _LIMITED = ("auto", "Optuna")
 
 
@@ -250,6 +253,27 @@ def run(args: argparse.Namespace, records: Records) -> None:
             say(f"{name}, fold {fold}, {engine}, {metric}: {took:.1f} s")
 
 
+def lend_tuned(args: argparse.Namespace, records: Records) -> list[str]:
+    """Lend the settings that `quality` picked by validation, from its records; return what they are called here."""
+    best: dict[tuple[str, str, int, int], Any] = {}
+    for path in args.tuned:
+        for line in filter(None, path.read_text("utf-8").splitlines()):
+            record = json.loads(line)
+            at = record["key"]
+            place = at["engine"], at["set"], at["fold"], at["seed"]
+            if place not in best or record["value"]["valid"] > best[place]["valid"]:
+                best[place] = record["value"]
+    for (engine, name, fold, seed), value in best.items():
+        if name in args.sets:
+            job = Job("ndcg@10", seed, args.threads, limit_of(args, name))
+            queries = {"ndcg@10": value["queries"]}
+            records.lend(
+                key(name, fold, TUNED.format(engine), job),
+                {"seconds": math.nan, "queries": queries},
+            )
+    return sorted({TUNED.format(engine) for engine, *_ in best})
+
+
 def queries_of(
     args: argparse.Namespace, records: Records, name: str, engine: str, metric: str
 ) -> NDArray[np.float64] | None:
@@ -258,7 +282,7 @@ def queries_of(
     for fold in args.folds:
         jobs = [Job(metric, seed, args.threads, limit_of(args, name)) for seed in range(args.seeds)]
         found = [records.get(key(name, fold, engine, job)) for job in jobs]
-        if any(one is None for one in found):
+        if any(one is None or metric not in one["queries"] for one in found):
             return None
         values = [np.array(one["queries"][metric], np.float64) for one in found]
         parts.append(np.mean(values, axis=0))
@@ -282,7 +306,7 @@ def table(args: argparse.Namespace, records: Records, metric: str) -> bool:
     print(f"| test {metric} | " + " | ".join(args.sets) + " | average | seconds a call |")
     print("| --- |" + " ---: |" * (len(args.sets) + 2))
     means: dict[str, list[float]] = {}
-    for engine in args.engines:
+    for engine in [*args.engines, *args.lent]:
         known = [queries_of(args, records, name, engine, metric) for name in args.sets]
         if any(one is None for one in known):
             continue
@@ -298,11 +322,15 @@ def table(args: argparse.Namespace, records: Records, metric: str) -> bool:
     return _differences(args, records, metric, means)
 
 
+def _is_peer(engine: str) -> bool:
+    return not engine.startswith("rr.")
+
+
 def _differences(
     args: argparse.Namespace, records: Records, metric: str, means: dict[str, list[float]]
 ) -> bool:
     """Print what is ours against the best peer of the average, over all queries together."""
-    peers = {name: float(np.mean(values)) for name, values in means.items() if name in PEERS}
+    peers = {name: float(np.mean(values)) for name, values in means.items() if _is_peer(name)}
     if not peers:
         return True
     best = max(peers, key=peers.__getitem__)
@@ -310,7 +338,7 @@ def _differences(
     print("| --- | ---: | ---: | ---: |")
     passed = True
     for engine, values in means.items():
-        if engine in PEERS:
+        if _is_peer(engine):
             continue
         ours, theirs = (
             np.concatenate([queries_of(args, records, name, one, metric) for name in args.sets])
@@ -329,6 +357,7 @@ def untuned(args: argparse.Namespace) -> bool:
     records = Records(args.results)
     if not args.show:
         run(args, records)
+    args.lent = lend_tuned(args, records)
     print(
         f"folds {args.folds}, {args.seeds} seed(s), {args.threads} thread(s), time limits {args.limit} s; "
         f"{machine(*fitted.PEERS)}\n"
@@ -348,5 +377,12 @@ def add_untuned(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--results", type=Path, nargs="+", default=[], help="files of records")
+    parser.add_argument(
+        "--tuned",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="records of quality: peers with the picked settings, too",
+    )
     parser.add_argument("--show", action="store_true", help="print what is on record, fit nothing")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the real sets")

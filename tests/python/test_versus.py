@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from versus import folds, quality, training
+from versus import folds, quality, training, untuned
 from versus.fitted import Plan, Setting, until_patience
 from versus.records import Records
 
@@ -108,3 +108,27 @@ def test_the_best_layout_of_a_peer_is_the_one_to_beat() -> None:
     assert verdict.passed
     costs["LightGBM col-wise"] = cost(2.9, 100)
     assert not training.judged(args, case, costs)[0].passed
+
+
+def test_settings_that_quality_picked_are_compared_with_calls_that_set_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(untuned, "machine", lambda *_: "")
+    grid = Records([tmp_path / "grid"])
+    for leaves, valid, queries in ((7, 0.5, [0.1, 0.3]), (31, 0.6, [0.2, 0.2])):
+        at = {"set": "MQ2008", "fold": 1, "engine": "catboost", "leaves": leaves, "seed": 0}
+        grid.put(at, {"valid": valid, "queries": queries})
+    args = argparse.Namespace(
+        sets=["MQ2008"], folds=[1], engines=["rr.train(D)"], metrics=["ndcg@10"], limit=[60.0], seeds=1,
+        threads=1, results=[tmp_path / "own"], show=True, tuned=[tmp_path / "grid"],
+    )  # fmt: skip
+    own = Records(args.results)
+    job = untuned.Job("ndcg@10", 0, 1, 60.0)
+    at = untuned.key("MQ2008", 1, "rr.train(D)", job)
+    own.put(at, {"seconds": 1.0, "queries": {"ndcg@10": [0.5, 0.7]}})
+    assert untuned.untuned(args)
+    told = capsys.readouterr().out
+    assert "| catboost, tuned by the grid | 0.2000 |" in told
+    assert "above catboost, tuned by the grid" in told
+    assert "| rr.train(D) | +0.4000 | +0.4000 ±" in told
+    assert "grid" not in (tmp_path / "own").read_text()
