@@ -42,7 +42,7 @@ class Records:
         """Return the value under a key, or None."""
         return self._found.get(_name(key))
 
-    def lend(self, key: Key, value: Any) -> None:
+    def keep_in_memory(self, key: Key, value: Any) -> None:
         """Keep a value for this run alone."""
         self._add({"key": key, "value": value})
 

@@ -253,8 +253,8 @@ def run(args: argparse.Namespace, records: Records) -> None:
             say(f"{name}, fold {fold}, {engine}, {metric}: {took:.1f} s")
 
 
-def lend_tuned(args: argparse.Namespace, records: Records) -> list[str]:
-    """Lend the settings that `quality` picked by validation, from its records; return what they are called here."""
+def read_tuned(args: argparse.Namespace, records: Records) -> list[str]:
+    """Read what the settings had on the test set that `quality` picked by validation; return the names of these engines."""
     best: dict[tuple[str, str, int, int], Any] = {}
     for path in args.tuned:
         for line in filter(None, path.read_text("utf-8").splitlines()):
@@ -267,7 +267,7 @@ def lend_tuned(args: argparse.Namespace, records: Records) -> list[str]:
         if name in args.sets:
             job = Job("ndcg@10", seed, args.threads, limit_of(args, name))
             queries = {"ndcg@10": value["queries"]}
-            records.lend(
+            records.keep_in_memory(
                 key(name, fold, TUNED.format(engine), job),
                 {"seconds": math.nan, "queries": queries},
             )
@@ -306,7 +306,7 @@ def table(args: argparse.Namespace, records: Records, metric: str) -> bool:
     print(f"| test {metric} | " + " | ".join(args.sets) + " | average | seconds a call |")
     print("| --- |" + " ---: |" * (len(args.sets) + 2))
     means: dict[str, list[float]] = {}
-    for engine in [*args.engines, *args.lent]:
+    for engine in [*args.engines, *args.tuned_engines]:
         known = [queries_of(args, records, name, engine, metric) for name in args.sets]
         if any(one is None for one in known):
             continue
@@ -357,7 +357,7 @@ def untuned(args: argparse.Namespace) -> bool:
     records = Records(args.results)
     if not args.show:
         run(args, records)
-    args.lent = lend_tuned(args, records)
+    args.tuned_engines = read_tuned(args, records)
     print(
         f"folds {args.folds}, {args.seeds} seed(s), {args.threads} thread(s), time limits {args.limit} s; "
         f"{machine(*fitted.PEERS)}\n"
