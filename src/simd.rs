@@ -23,7 +23,7 @@ pub enum Level {
 }
 
 /// The environment variable that names the highest level to use.
-pub const MOST: &str = "RUSTRANK_SIMD";
+pub const LEVEL_VARIABLE: &str = "RUSTRANK_SIMD";
 
 impl Level {
     /// All levels, the simplest first.
@@ -39,7 +39,7 @@ impl Level {
     pub fn best() -> Self {
         // Detected once, because kernels ask at each call.
         static BEST: LazyLock<Level> = LazyLock::new(|| {
-            let most = std::env::var(MOST).ok().and_then(|name| Level::by_name(&name));
+            let most = std::env::var(LEVEL_VARIABLE).ok().and_then(|name| Level::by_name(&name));
             Level::found().min(most.unwrap_or(Level::Avx512))
         });
         *BEST

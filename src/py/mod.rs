@@ -58,7 +58,7 @@ mod _rustrank {
     };
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
-    use crate::simd::{Level, MOST};
+    use crate::simd::{LEVEL_VARIABLE, Level};
     use pyo3::exceptions::PyImportError;
 
     #[pymodule_init]
@@ -69,9 +69,9 @@ mod _rustrank {
 
     /// The name of the level of SIMD instructions in use.
     fn simd_level() -> PyResult<&'static str> {
-        match std::env::var(MOST) {
+        match std::env::var(LEVEL_VARIABLE) {
             Ok(name) if Level::by_name(&name).is_none() => Err(PyImportError::new_err(format!(
-                "{MOST}: got {name:?}, expected portable, avx2 or avx512"
+                "{LEVEL_VARIABLE}: got {name:?}, expected portable, avx2 or avx512"
             ))),
             _ => Ok(Level::best().name()),
         }

@@ -44,7 +44,7 @@ CALLS = {
     "shards": "rr.shard(folder / 'docs.txt', folder / 'shards', shards=2, overwrite=True).dataset()",
     "report": "rr.report({'model': booster}, data).html",
 }
-#: Of 1000; the tests run a tenth.
+#: How often each is called: `make leaks` says 1000.
 CALLS_OF_EACH = int(os.environ.get("RUSTRANK_LEAK_CALLS", "100"))
 
 _CHILD = """
