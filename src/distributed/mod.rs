@@ -1,8 +1,8 @@
 //! Training of one model by several processes.
 //!
-//! The library opens no sockets and does not depend on MPI. It needs a [`Communicator`] with a few
-//! collective operations, which whoever starts the processes provides. The Python extension has a
-//! communicator of call-backs, which `mpi4py` implements.
+//! Training needs a [`Communicator`] with a few collective operations. The library has one over TCP,
+//! [`TcpCommunicator`], for workers that an engine such as Spark or Dask starts; it does not depend on MPI.
+//! The Python extension has a communicator of call-backs besides, which `mpi4py` implements.
 //!
 //! A *worker* is one process of a distributed training; its number, from 0, is its *rank*. A
 //! *collective* is an operation that all workers call in the same order. Training uses a
@@ -24,10 +24,12 @@ mod feature_parallel;
 mod global_binning;
 mod reducer;
 mod selection;
+mod tcp;
 mod training;
 mod workers;
 
 pub use global_binning::{NamedQueries, check_queries, choose_global_bins, load_shard};
+pub use tcp::{TcpCommunicator, TcpGroup, TcpListening, Token};
 pub use training::{DistributedTraining, WorkerMode};
 pub use workers::{Collective, CollectiveCounts, FRAME, WorkerGroup};
 

@@ -9,7 +9,9 @@ use rustrank::boosting::{
     TrainingPlan,
 };
 use rustrank::data::{Dataset, MissingPolicy, RowData, StridedTable};
-use rustrank::distributed::{DistributedTraining, WorkerGroup, WorkerMode, choose_global_bins};
+use rustrank::distributed::{
+    Communicator, DistributedTraining, WorkerGroup, WorkerMode, choose_global_bins,
+};
 use rustrank::objective::{ObjectiveKind, ObjectiveOptions};
 use rustrank::random::draw;
 use rustrank::tree::GrowOptions;
@@ -191,20 +193,28 @@ pub(crate) fn by_parts(
     rows: &[Rows; 2],
     of: impl Fn() -> (BoostingParams, TrainingLoss) + Sync,
 ) -> Vec<Outcome> {
-    let told = with_workers(size, |comm| {
-        let team = WorkerGroup::new(Box::new(comm));
-        let rank = team.rank();
-        let parts = [0, 1].map(|set| rows[set].part(|query| rank_of(query, size) == rank));
-        in_pool(num_threads, || -> Result<Outcome> {
-            let train = Arc::new(parts[0].together(&team)?);
-            let valid = Arc::new(parts[1].like(&train)?);
-            let (params, loss) = of();
-            let plan = plan(params, loss, [train.clone(), valid]);
-            let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
-            trained(team.trainer(train, plan, None, &never())?)
-        })
-    });
+    let told = with_workers(size, |comm| by_part(Box::new(comm), num_threads, rows, &of));
     told.into_iter().map(Result::unwrap).collect()
+}
+
+/// What the rank of a communicator ends with.
+pub(crate) fn by_part(
+    comm: Box<dyn Communicator>,
+    num_threads: usize,
+    rows: &[Rows; 2],
+    of: impl Fn() -> (BoostingParams, TrainingLoss) + Sync,
+) -> Result<Outcome> {
+    let team = WorkerGroup::new(comm);
+    let (rank, size) = (team.rank(), team.size());
+    let parts = [0, 1].map(|set| rows[set].part(|query| rank_of(query, size) == rank));
+    in_pool(num_threads, || {
+        let train = Arc::new(parts[0].together(&team)?);
+        let valid = Arc::new(parts[1].like(&train)?);
+        let (params, loss) = of();
+        let plan = plan(params, loss, [train.clone(), valid]);
+        let team = DistributedTraining { group: team, mode: WorkerMode::Histogram };
+        trained(team.trainer(train, plan, None, &never())?)
+    })
 }
 
 pub(crate) fn rows() -> [Rows; 2] {
