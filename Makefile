@@ -168,9 +168,13 @@ leaks: build ## memory over 1000 calls of each function (make test: 100)
 sanitize: tools-cargo ## the Rust tests under a sanitizer or valgrind (TOOL=address, thread or valgrind)
 	scripts/sanitize $(TOOL)
 
+.PHONY: interruption
+interruption: build ## how soon Ctrl-C ends each long call, twenty times at random moments
+	$(BIN)/python tests/interruption/run.py 20
+
 .PHONY: io-faults
-io-faults: build ## let every call of the system on a file fail once, and end the process at each (make test tries some)
-	RUSTRANK_IO_FAULTS_STEP=1 $(BIN)/python -m pytest -q -s tests/python/test_io_faults.py
+io-faults: build ## let every call of the system on a file fail once, and end the process at each and at 200 moments (make test tries some)
+	RUSTRANK_IO_FAULTS_STEP=1 RUSTRANK_KILLS=200 $(BIN)/python -m pytest -q -s tests/python/test_io_faults.py
 
 .PHONY: test check
 test: test-rust test-python lint doc docs ## everything: tests, lints, documentation

@@ -1,8 +1,9 @@
 """Lets each call of the system on a file fail once, for each entry point, and checks what is left.
 
-Run with the library of ``interpose.c`` in LD_PRELOAD, a folder for its files, a step, and names of entry points or
-none for all. Every call is tried, or with a step above 1 every so many of the entry points that make many. Prints a
-line for each entry point: its calls of the system, how many faults were tried, and what was wrong.
+Run with the library of ``interpose.c`` in LD_PRELOAD, a folder for its files, a step, a number of kills, and names of
+entry points or none for all. Every call is tried, or with a step above 1 every so many of the entry points that make
+many. Each entry point is besides killed at so many random moments. Prints a line for each entry point: its calls of
+the system, how many faults were tried, and what was wrong.
 
 A call fails with an error (the disk is full, input or output fails), is interrupted by a signal, reads or writes half
 of what was asked, or the process is killed before it or in the middle of it. After a failure there is one clear
@@ -15,6 +16,8 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import random
+import select
 import shutil
 import signal
 import sys
@@ -48,14 +51,18 @@ class Ended:
     signal: int = 0
 
 
-def in_child(entry: EntryPoint, folder: Path, kind: int, number: int) -> Ended:
-    """Run an entry point in a forked process in which the call of that number fails."""
+def in_child(
+    entry: EntryPoint, folder: Path, kind: int, number: int, seconds: float | None = None
+) -> Ended:
+    """Run an entry point in a forked process in which the call of that number fails, or kill it after some seconds."""
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reads)
         _as_child(entry, folder, kind, number, writes)
     os.close(writes)
+    if seconds is not None and not select.select([reads], [], [], seconds)[0]:
+        os.kill(child, signal.SIGKILL)
     with os.fdopen(reads, "rb") as stream:
         told = stream.read()
     ended = os.WTERMSIG(status) if os.WIFSIGNALED(status := os.waitpid(child, 0)[1]) else 0
@@ -95,7 +102,9 @@ class Trial:
         entry.prepare(self.folder)
         shutil.copytree(self.folder, self.kept)
         self.old = entry.state(self.folder)
+        since = time.perf_counter()
         whole = in_child(entry, self.folder, COUNT, -1)
+        self.seconds = time.perf_counter() - since
         if whole.error or whole.signal:
             raise SystemExit(f"{entry.name} fails without faults: {whole}")
         self.calls, self.value, self.new = whole.calls, whole.value, entry.state(self.folder)
@@ -129,6 +138,17 @@ class Trial:
         elif ended.error or found != self.new or ended.value != self.value:
             self.wrong.append(f"{where}: {ended.error or 'another result'}")
 
+    def kill(self, moments: random.Random) -> None:
+        """Kill the process at a moment."""
+        self.renew()
+        seconds = moments.uniform(0, self.seconds)
+        ended = in_child(self.entry, self.folder, COUNT, -1, seconds)
+        where = f"{self.entry.name} killed after {seconds:.4f} s"
+        if ended.signal not in (0, signal.SIGKILL) or ended.error:
+            self.wrong.append(f"{where}: {ended}")
+        self._check_state(where, self.state())
+        self._check_again(where)
+
     def _check_failure(self, where: str, ended: Ended, found: object) -> None:
         if ended.error and ended.error.startswith("unclear"):
             self.wrong.append(f"{where}: {ended.error}")
@@ -160,7 +180,7 @@ class Trial:
             self.wrong.append(f"{where}: and again: {again.error or 'another result'}")
 
 
-def main(place: str, step: str = "1", *names: str) -> int:
+def main(place: str, step: str = "1", kills: str = "0", *names: str) -> int:
     """Try the faults of the named entry points, or of all."""
     wrong = 0
     for entry in ENTRY_POINTS:
@@ -172,7 +192,10 @@ def main(place: str, step: str = "1", *names: str) -> int:
         for kind in KINDS:
             for number in numbers:
                 trial.run(kind, number)
-        faults, took = len(KINDS) * len(numbers), time.perf_counter() - since
+        moments = random.Random(entry.name)  # noqa: S311 - reproducible
+        for _ in range(int(kills)):
+            trial.kill(moments)
+        faults, took = len(KINDS) * len(numbers) + int(kills), time.perf_counter() - since
         print(
             f"{entry.name}: {trial.calls} calls, {faults} faults, {len(trial.wrong)} wrong ({took:.1f} s)",
             flush=True,
