@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 from contextlib import contextmanager
+from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +23,28 @@ def shows_bars() -> bool:
     """Return whether the standard error shows a bar that moves: on a terminal, and in a notebook."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     return is_terminal or (sys.stderr is not None and "ipykernel" in sys.modules)
+
+
+@cache
+def bar_type() -> Any:
+    """Return tqdm's bar, with a lock of this process.
+
+    The lock of tqdm is one of the system's, which forked processes share: one that is killed while it draws a bar
+    would stop all others at theirs.
+    """
+    from tqdm import tqdm
+
+    class Bar(tqdm):
+        """A bar of rustrank."""
+
+    def renew() -> None:
+        Bar.set_lock(threading.RLock())
+
+    renew()
+    if hasattr(os, "register_at_fork"):
+        # Another thread may have the lock when the process forks.
+        os.register_at_fork(after_in_child=renew)
+    return Bar
 
 
 @contextmanager
@@ -39,12 +63,10 @@ def progress_of_file(
     if shown is False:
         yield None
         return
-    from tqdm import tqdm
-
     files = [Path(one) for one in ([path] if isinstance(path, (str, PathLike)) else path)]
     plain = all(file.is_file() and file.suffix != ".gz" for file in files)
     disable = None if shown is None else False
-    with tqdm(
+    with bar_type()(
         desc=files[0].name if len(files) == 1 else f"{len(files)} files",
         total=sum(file.stat().st_size for file in files) if plain else None,
         unit="B",
@@ -77,9 +99,7 @@ def progress_of_steps(total: int, what: str, shown: bool) -> Iterator[Callable[.
     elif not shows_bars():
         yield _Lines(total, what).step
     else:
-        from tqdm import tqdm
-
-        with tqdm(total=total, unit=what) as bar:
+        with bar_type()(total=total, unit=what) as bar:
 
             def step(name: str = "") -> None:
                 bar.set_postfix_str(name, refresh=False)

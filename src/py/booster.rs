@@ -2,7 +2,7 @@
 
 use super::arrays::{ArrayArg, NewArray, NewMatrix, ReadArgs, TableArg};
 use super::dataset::{CategoryLists, PyBinning, PyDataset, QueryArg, category_lists};
-use super::gil::{attached, detached, detached_inline};
+use super::gil::{attached, detached, detached_inline, detached_owned};
 use super::metrics::MetricArgs;
 use super::params::parsed;
 use super::scoring::{ROWS_OF_TASK, RawTable, RowTask};
@@ -12,7 +12,7 @@ use crate::boosting::{
     ReweighOptions, Shuffles, TrainingLoss, binning_of, merged, permutation_importance, refit,
     reweigh, score_above, score_dataset, scores_bins,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Child, Explainer, Leaf, Model, Part, Scorer, Split, write_whole};
 use crate::settings::RefitTrainOptions;
 use crate::simd::Level;
@@ -64,26 +64,36 @@ impl PyBooster {
     pub(super) fn shared(&self) -> Arc<Model> {
         self.inner.clone()
     }
+
+    fn text(&self) -> PyResult<String> {
+        let model = self.shared();
+        detached_owned(move || Ok(model.to_text()))
+    }
 }
 
 #[pymethods]
 impl PyBooster {
     #[staticmethod]
     fn from_text(text: &str) -> PyResult<Self> {
-        detached(Some(1), |_| Model::from_any(text.as_bytes())).map(Self::of)
+        let mut own = Vec::new();
+        let bytes = text.len() as u64;
+        own.try_reserve_exact(text.len()).map_err(|_| Error::resource("the text", bytes))?;
+        own.extend_from_slice(text.as_bytes());
+        detached_owned(move || Model::from_any(&own)).map(Self::of)
     }
 
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<Self> {
-        detached(Some(1), |_| Model::load_any(&path)).map(Self::of)
+        detached_owned(move || Model::load_any(&path)).map(Self::of)
     }
 
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        detached(Some(1), |_| self.inner.save(&path))
+        let text = self.text()?;
+        detached(Some(1), |_| write_whole(&path, text.as_bytes()))
     }
 
     fn to_text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        let text = detached(Some(1), |_| Ok(self.inner.to_text()))?;
+        let text = self.text()?;
         // A `String` as the result panics where there is no memory.
         PyString::from_bytes(py, text.as_bytes())
     }
@@ -95,11 +105,11 @@ impl PyBooster {
         library: &str,
         path: Option<PathBuf>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = detached(Some(1), |_| {
-            let bytes = self.inner.to_foreign(library)?;
-            path.map_or(Ok(()), |path| write_whole(path, &bytes))?;
-            Ok(bytes)
-        })?;
+        let (model, library) = (self.shared(), library.to_owned());
+        let bytes = detached_owned(move || model.to_foreign(&library))?;
+        if let Some(path) = path {
+            detached(Some(1), |_| write_whole(path, &bytes))?;
+        }
         // `PyBytes::new` panics where there is no memory.
         PyBytes::new_with(py, bytes.len(), |made| {
             made.copy_from_slice(&bytes);

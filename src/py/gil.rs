@@ -7,11 +7,28 @@ use pyo3::prelude::*;
 use rayon::ThreadPool;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 /// How often the calling thread checks for signals.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What is asked besides signals, which only the main thread of Python hears of.
+static WATCH: OnceLock<Py<PyAny>> = OnceLock::new();
+
+/// Has a function called, on the thread that waits for work, some times a second; what it raises ends the work.
+#[pyfunction]
+pub(super) fn watch_by(function: Py<PyAny>) {
+    // The first stays: the package calls this once.
+    let _ = WATCH.set(function);
+}
+
+/// An error if there is a signal, or whoever has started this thread has ended its work.
+fn check_caller(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()?;
+    WATCH.get().map_or(Ok(()), |watch| watch.call0(py).map(|_| ()))
+}
 
 /// Runs `work` on this process's thread pool without the GIL, which the calling thread has.
 ///
@@ -39,6 +56,46 @@ pub(super) fn detached_watching<T: Send>(
     }
     let (outcome, signal) = Python::attach(|py| py.detach(|| run(&pool, watch, work)));
     signal.map_or_else(|| Ok(outcome?), Err)
+}
+
+/// Runs `work` without the GIL on a thread of its own: for work that looks at no flag, such as reading a model.
+///
+/// It owns what it works on. On a signal the caller does not wait for it: it ends by itself, and its result is
+/// dropped. So it must change nothing that others see.
+pub(super) fn detached_owned<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    if rayon::current_thread_index().is_some() {
+        return Ok(detached_inline(work)?);
+    }
+    let pool = pool::get(Some(1))?;
+    let (done, finished) = sync_channel(1);
+    pool.spawn(move || {
+        // Whoever waits may have been interrupted.
+        let _ = done.send(attached(work));
+    });
+    let (outcome, signal) = Python::attach(|py| py.detach(move || watched(finished)));
+    if signal.is_some() {
+        pool::give_up(&pool);
+    }
+    signal.map_or_else(|| Ok(outcome?), Err)
+}
+
+/// Waits for a result, or for a signal.
+fn watched<T>(finished: Receiver<Result<T>>) -> (Result<T>, Option<PyErr>) {
+    loop {
+        match finished.recv_timeout(SIGNAL_INTERVAL) {
+            Ok(outcome) => return (outcome, None),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(Err(signal)) = Python::try_attach(check_caller) {
+                    return (Err(Error::interrupted()), Some(signal));
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return (Err(Error::internal("a worker went away")), None);
+            }
+        }
+    }
 }
 
 /// Runs `work` on the calling thread with the GIL: for work that takes less time than releasing it.
@@ -74,8 +131,7 @@ fn run<T: Send>(
             match finished.recv_timeout(SIGNAL_INTERVAL) {
                 Ok(outcome) => return (outcome, signal),
                 Err(RecvTimeoutError::Timeout) => {
-                    let looked =
-                        Python::try_attach(|py| py.check_signals().and_then(|()| watch(py)));
+                    let looked = Python::try_attach(|py| check_caller(py).and_then(|()| watch(py)));
                     if let Some(Err(error)) = looked {
                         interrupt.raise();
                         signal = Some(error);

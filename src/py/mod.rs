@@ -44,6 +44,7 @@ mod _rustrank {
         comm::PyTeam,
         dataset::{PyBinning, PyDataset, PyDatasetBuilder, PySampler},
         gil::num_threads,
+        gil::watch_by,
         metrics::{
             bootstrap, evaluate, mean, measures, named_metric, objectives, significance_tests,
         },

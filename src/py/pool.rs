@@ -61,6 +61,11 @@ pub(super) fn get(num_threads: Option<usize>) -> Result<Arc<ThreadPool>> {
     Ok(pool)
 }
 
+/// Gives up a pool that is busy with work that nobody waits for any more; its threads end with the work.
+pub(super) fn give_up(pool: &Arc<ThreadPool>) {
+    lock(&POOLS).retain(|kept| !Arc::ptr_eq(&kept.pool, pool));
+}
+
 fn made(num_threads: usize) -> Result<ThreadPool> {
     let builder = rayon::ThreadPoolBuilder::new()
         .num_threads(num_threads)

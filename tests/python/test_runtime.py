@@ -20,6 +20,7 @@ import pytest
 import rustrank as rr
 from rustrank import _rustrank
 from rustrank.data.dataset_building import LetorOptions
+from rustrank.training.rounds import cancellable_pool, check_cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -316,3 +317,80 @@ def test_an_exception_from_the_progress_callback_ends_the_load(tmp_path: Path) -
 
     with pytest.raises(RuntimeError):
         _letor_with_progress(tmp_path / "slow.txt", refuse)
+
+
+_AT_A_BAR = """
+import os, signal
+from rustrank.progress import bar_type
+with bar_type()(total=2) as bar:
+    bar.update()
+child = os.fork()
+if child == 0:
+    bar_type().get_lock().acquire()
+    os.kill(os.getpid(), signal.SIGKILL)
+os.waitpid(child, 0)
+with bar_type()(total=2) as bar:
+    bar.update()
+print("drawn")
+"""
+
+
+def test_a_process_that_is_killed_at_its_bar_stops_no_other() -> None:
+    # The lock of tqdm is shared by forked processes.
+    done = subprocess.run(
+        [sys.executable, "-c", _AT_A_BAR],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert done.stdout == "drawn\n", done.stderr
+
+
+def test_reading_and_writing_a_model_end_at_ctrl_c_and_work_again() -> None:
+    booster = rr.train(
+        rr.Dataset(X, Y, qid=QID), num_trees=30, num_leaves=64, preset="plain", progress=False
+    )
+    text = booster.to_text()
+    calls: list[Callable[[], object]] = [
+        lambda: rr.Booster.from_text(text),
+        booster.to_text,
+        lambda: booster.export("onnx"),
+    ]
+
+    def again_and_again(call: Callable[[], object]) -> None:
+        deadline = time.monotonic() + LIMIT
+        while time.monotonic() < deadline:
+            call()
+
+    for call in calls:
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            again_and_again(call)
+        timer.join()
+    assert rr.Booster.from_text(text) == booster
+    assert booster.to_text() == text
+
+
+def test_work_in_the_threads_of_a_thread_is_cancelled_with_it() -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    def inner() -> None:
+        started.set()
+        try:
+            while True:
+                rr.Dataset(np.tile(X, (4, 1)), np.zeros(4 * len(X)), group=[4 * len(X)])
+                check_cancelled()
+        finally:
+            ended.set()
+
+    def outer() -> None:
+        with cancellable_pool(1) as pool:
+            pool.submit(inner).result()
+
+    with pytest.raises(ValueError, match="enough"), cancellable_pool(1) as pool:  # noqa: PT012 - the pool waits
+        pool.submit(outer)
+        assert started.wait(LIMIT)
+        raise ValueError("enough")
+    assert ended.is_set()

@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 import numpy as np
 
+from rustrank import _rustrank
 from rustrank.data.dataset_building import missing_note
 from rustrank.errors import wrong_kind, wrong_value
 from rustrank.metrics.label_scale import scale_note
 from rustrank.model.booster import Booster
 from rustrank.parameters.hints import foreign_callback
-from rustrank.progress import shows_bars, time_left
+from rustrank.progress import bar_type, shows_bars, time_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rustrank import _rustrank
     from rustrank.data.dataset import Dataset
 
 V = TypeVar("V")
 
-#: Called between rounds: whether the training of this thread is cancelled. Threads besides the main one
+#: Called between rounds and within them: whether the work of this thread is cancelled. Threads besides the main one
 #: learn of Ctrl-C by it.
 IS_CANCELLED: ContextVar[Callable[[], bool] | None] = ContextVar("IS_CANCELLED", default=None)
 
@@ -46,13 +46,19 @@ class Cancelled(Exception):  # noqa: N818 - another thread has failed, or Ctrl-C
 
 @contextlib.contextmanager
 def cancellable_pool(n_jobs: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool of threads; if the block raises, trainings in them end with their round.
+    """Yield a pool of threads; if the block raises, the work in them ends, too.
 
-    The same holds for Ctrl-C. What waits is dropped.
+    The same holds for Ctrl-C, and for the block of a pool that has this thread. What waits is dropped.
     """
     cancelled = threading.Event()
-    to_ask = (cancelled.is_set,)
-    with ThreadPoolExecutor(n_jobs, initializer=IS_CANCELLED.set, initargs=to_ask) as pool:
+    outer = IS_CANCELLED.get()
+
+    def is_cancelled() -> bool:
+        return cancelled.is_set() or (outer is not None and outer())
+
+    with ThreadPoolExecutor(
+        n_jobs, initializer=IS_CANCELLED.set, initargs=(is_cancelled,)
+    ) as pool:
         try:
             yield pool
         except BaseException:
@@ -66,6 +72,10 @@ def check_cancelled() -> None:
     is_cancelled = IS_CANCELLED.get()
     if is_cancelled is not None and is_cancelled():
         raise Cancelled
+
+
+# The extension asks while it works, too.
+_rustrank.watch_by(check_cancelled)
 
 
 class Notes(NamedTuple):
@@ -223,10 +233,8 @@ def progress_display(
     if not progress:
         yield lambda _: None
     elif shows_bars():
-        from tqdm import tqdm
-
         best = _MetricsText("epoch" if unit == "epoch" else "round")
-        with tqdm(total=total, initial=done, unit=unit) as bar:
+        with bar_type()(total=total, initial=done, unit=unit) as bar:
 
             def show(latest: Round) -> None:
                 bar.set_postfix_str(best.text(latest), refresh=False)
