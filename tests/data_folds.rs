@@ -162,3 +162,25 @@ fn folds_do_not_depend_on_the_order_of_rows() {
     };
     assert_eq!(folds(&rows, &|query| query), folds(&reversed, &|query| 49 - query));
 }
+
+#[test]
+fn queries_of_another_dataset_are_counted() {
+    let rows = rows(40);
+    let whole = rows.dataset(false);
+    let [fit, held] = whole.fold(0, 4, usize::MAX).unwrap().map(|part| part.dataset);
+    let varied = |data: &Dataset| {
+        let hashes = data.doc_hash();
+        data.queries()
+            .ranges()
+            .filter(|docs| hashes[docs.clone()].iter().any(|&one| one != hashes[docs.start]))
+            .count()
+    };
+    assert!(varied(&whole) < whole.queries().len(), "some queries have one document");
+    for part in [&fit, &held] {
+        let all = varied(part);
+        assert!(all > 0);
+        assert_eq!(part.shared_queries(&whole), (all, all));
+        assert_eq!(whole.shared_queries(part), (all, varied(&whole)));
+    }
+    assert_eq!(held.shared_queries(&fit), (0, varied(&held)));
+}

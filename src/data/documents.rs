@@ -92,6 +92,28 @@ impl Documents {
         &self.order.query_hash
     }
 
+    /// How many queries have the content of a query of `other`, and how many queries were looked at.
+    ///
+    /// Queries whose documents are all alike, and queries of which there are copies here, are left out: they
+    /// coincide by chance. Both datasets must have the same bins.
+    pub fn shared_queries(&self, other: &Self) -> (usize, usize) {
+        let (own, theirs) = (self.query_hash(), other.query_hash());
+        let (mut shared, mut looked_at, mut place) = (0, 0, 0);
+        for (query, docs) in self.queries().ranges().enumerate() {
+            let hash = own[query];
+            let is_copy =
+                (query > 0 && own[query - 1] == hash) || own.get(query + 1) == Some(&hash);
+            let is_uniform = self.doc_hash()[docs].windows(2).all(|pair| pair[0] == pair[1]);
+            if is_copy || is_uniform {
+                continue;
+            }
+            place += theirs[place..].iter().take_while(|&&one| one < hash).count();
+            looked_at += 1;
+            shared += usize::from(theirs.get(place) == Some(&hash));
+        }
+        (shared, looked_at)
+    }
+
     /// The first copy of each document: the same for documents with the same content in queries with the
     /// same content, whose order is that of the caller's rows.
     pub(crate) fn first_copies(&self) -> Vec<u32> {

@@ -401,6 +401,17 @@ impl PyDataset {
         self.inner.fingerprint()
     }
 
+    /// How many queries have the content of a query of another dataset with the same bins, and how many
+    /// queries were looked at.
+    fn shared_queries(&self, other: &Self) -> (usize, usize) {
+        self.inner.shared_queries(&other.inner)
+    }
+
+    /// Whether the queries are those of another dataset with the same bins, whatever their order.
+    fn has_the_queries_of(&self, other: &Self) -> bool {
+        self.inner.query_hash() == other.inner.query_hash()
+    }
+
     /// Whether ranks within queries can be added to it.
     #[getter]
     fn keeps_values(&self) -> bool {

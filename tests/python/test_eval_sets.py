@@ -17,6 +17,8 @@ from rustrank.parameters.plan import train_options
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
 DATA = rr.datasets.make_polynomial(num_queries=40, seed=3)
 MORE = rr.datasets.make_polynomial(num_queries=20, seed=4)
 OPTIONS: dict[str, Any] = {
@@ -98,6 +100,61 @@ def test_early_stopping_of_an_estimator_looks_past_the_training_set() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ranker.fit(X, Y, qid=QID, eval_set=[(X, 4 - Y, QID)])
+
+
+def some(queries: NDArray[Any]) -> rr.Dataset:
+    rows = np.isin(QID, queries)
+    return rr.Dataset(X[rows], Y[rows], qid=QID[rows], like=TRAIN)
+
+
+def test_a_copy_of_the_training_set_counts_as_the_training_set() -> None:
+    copy = rr.Dataset(X[::-1].copy(), Y[::-1], qid=QID[::-1], like=TRAIN)
+    assert train({"copy": copy, "new": VALID}) == train({"new": VALID})
+    for valid in (copy, {"train": copy}):
+        with pytest.warns(rr.RustrankWarning, match=ONLY) as caught:
+            train(valid)
+        assert len(caught) == 1
+    docs = frame(X, Y, QID)
+    with pytest.warns(rr.RustrankWarning, match=ONLY):
+        train(docs.copy(), data=docs, y="label", qid="query")
+    ranker = rr.LambdaMART(n_estimators=5, **OPTIONS)
+    with pytest.warns(rr.RustrankWarning, match=ONLY) as caught:
+        ranker.fit(X, Y, qid=QID, eval_set=[(X.copy(), Y.copy(), QID)])
+    assert len(caught) == 1
+
+
+def test_a_choice_by_a_copy_of_the_training_set_is_made_by_folds() -> None:
+    own: dict[str, Any] = {"num_trees": 20, "progress": False}
+    copy = rr.Dataset(X.copy(), Y, qid=QID, like=TRAIN)
+    found = rr.train(TRAIN, valid=copy, **own)
+    assert found.chosen == rr.train(TRAIN, valid=TRAIN, **own).chosen
+    assert found.best_round is None
+
+
+def test_training_queries_in_a_validation_set_warn() -> None:
+    ids = np.unique(QID)
+    with pytest.warns(
+        rr.RustrankWarning, match=r"valid, where 4 of 4 queries are queries of the tr"
+    ):
+        train(some(ids[:4]))
+    old = np.isin(QID, ids[:2])
+    mixed = rr.Dataset(
+        np.concatenate([V, X[old]]),
+        np.concatenate([Z, Y[old]]),
+        qid=np.concatenate([IDS, QID[old] + 1000]),
+        like=TRAIN,
+    )
+    assert mixed._core.shared_queries(TRAIN._core) == (2, 22)
+    # Less than a tenth, and another set than that which early stopping looks at.
+    train(mixed)
+    train({"new": VALID, "some": some(ids[:4])})
+    train(some(ids[:1]))
+    with pytest.warns(rr.RustrankWarning, match="looks at some"):
+        train(
+            {"new": VALID, "some": some(ids[:4])}, early_stopping=rr.EarlyStopping(3, valid="some")
+        )
+    # Without early stopping nothing is decided by them.
+    train(some(ids[:4]), early_stopping=None)
 
 
 def test_workers_look_past_the_training_set(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -20,6 +21,7 @@ from rustrank.errors import (
     wrong_kind,
     wrong_value,
 )
+from rustrank.formatting import count
 from rustrank.inputs.feature_names import check_joined_texts, features_of_text
 from rustrank.inputs.scalars import as_list, choice, named, real, separated, whole
 from rustrank.inputs.tables import check_same_names, feature_number
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from rustrank import _rustrank
 
 _MOST = 2**32 - 1
+#: With this share of training queries a validation set no longer says when to stop.
+_MOST_SHARED = 0.1
 
 #: The better row, the worse row, the probability and the weight.
 Preference: TypeAlias = tuple[int, int, float, float]
@@ -68,7 +72,7 @@ def looking_past_training(given: Any, is_training: Mapping[str, bool]) -> Any:
     """Return a rule that names the first validation set that is not the training set.
 
     A rule that names a set is returned as it is, and so is one whose default is right. There is a
-    warning if the training set is the only one.
+    warning if the training set is the only one, which the rule then names.
 
     Parameters
     ----------
@@ -87,7 +91,28 @@ def looking_past_training(given: Any, is_training: Mapping[str, bool]) -> Any:
         "early_stopping looks at the training set, the only validation set, where more rounds nearly always "
         "look better: pass a set of other queries, too"
     )
-    return given
+    # Named, so that nothing warns again.
+    return replace(rule, valid=next(iter(is_training)))
+
+
+def is_training_set(one: Dataset, dataset: Dataset) -> bool:
+    """Return whether a validation set is the training set, or has the same queries."""
+    return one is dataset or one._core.has_the_queries_of(dataset._core)
+
+
+def _warn_of_training_queries(rule: Any, valid: Mapping[str, Dataset], dataset: Dataset) -> None:
+    """Warn where early stopping looks at a set that has queries of the training set, but is another one."""
+    given = rule.valid if isinstance(rule, EarlyStopping) else None
+    name = given or next(iter(valid), "")
+    if rule is None or name not in valid or is_training_set(valid[name], dataset):
+        return
+    shared, looked_at = valid[name]._core.shared_queries(dataset._core)
+    if shared >= max(2, _MOST_SHARED * looked_at):
+        queries = count(looked_at, "query", "queries")
+        warn_caller(
+            f"early_stopping looks at {name}, where {shared} of {queries} are queries of the training set, too. "
+            "More rounds nearly always look better on these: pass other queries"
+        )
 
 
 class Patience:
@@ -199,8 +224,14 @@ class Plan:
     """Everything but the training set: what only this half understands of the options, checked."""
 
     def __init__(
-        self, dataset: Dataset, options: Mapping[str, Any], checkpoint: _rustrank.Booster | None
+        self,
+        dataset: Dataset,
+        options: Mapping[str, Any],
+        checkpoint: _rustrank.Booster | None,
+        *,
+        is_alone: bool = True,
     ) -> None:
+        """Check the options; ``is_alone``, unless the data set is one worker's part of the documents."""
         objective, augment, self.params = options["objective"], options["augment"], dict(options)
         given = options["metric"]
         guards = _guards(options["guard"])
@@ -216,7 +247,8 @@ class Plan:
         #: The numbers of metrics that may not fall, and how far they may.
         self.guards = [(names.index(name), fall) for name, fall in guards.items()]
         valid = _valid(options["valid"], dataset)
-        is_training = {name: one is dataset for name, one in valid.items()}
+        is_same = is_training_set if is_alone else operator.is_
+        is_training = {name: is_same(one, dataset) for name, one in valid.items()}
         if guards and all(one is not dataset for one in valid.values()):
             # Guards hold on the training set, too.
             valid["train"] = dataset
@@ -232,6 +264,8 @@ class Plan:
         _warn_of_shrunk_steps(options)
         self.preferences = preferences_of(options["preferences"], objective, augment)
         rule = looking_past_training(options["early_stopping"], is_training)
+        if is_alone:
+            _warn_of_training_queries(rule, valid, dataset)
         weighted = self.weights is not None
         if guards and rule is None:
             # Nothing ends the training early, but the best round keeps the guards.

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank.data.ranked import sets_with_ranks
-from rustrank.errors import ParamError
+from rustrank.errors import ParamError, dropped_warnings
 from rustrank.formatting import count
 from rustrank.inputs.scalars import separated
 from rustrank.metrics.evaluation import Judging
 from rustrank.parameters.plan import (
     EarlyStopping,
     Plan,
+    is_training_set,
     names_of_metrics,
     sets_by_name,
     train_options,
@@ -170,8 +171,9 @@ def choose(data: Dataset, given: Mapping[str, Any], options: Mapping[str, Any]) 
     if num_judged_queries(data) < _FEWEST_QUERIES:
         return None
     task = _Task.of(data, given, options)
-    # What is wrong with the options is said before anything is tried.
-    Plan(task.data, task.options, None)
+    # What is wrong with the options is said before anything is tried; warnings come with the training.
+    with dropped_warnings():
+        Plan(task.data, task.options, None)
     try:
         return _by_folds(task) if task.held is None else _by_valid(task, task.held)
     except ParamError as error:
@@ -244,7 +246,8 @@ class _Task:
         rule = self.options["early_stopping"]
         if isinstance(rule, EarlyStopping) and rule.valid is not None:
             return self.sets.get(rule.valid)
-        return next((one for one in self.sets.values() if one is not self.data), None)
+        others = (one for one in self.sets.values() if not is_training_set(one, self.data))
+        return next(others, None)
 
     @property
     def metric(self) -> Any:

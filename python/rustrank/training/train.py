@@ -436,7 +436,7 @@ def trained(
     reporting = Reporting(options)
     if found is None:
         found = _found(reporting.checkpoint, options["resume"])
-    plan = Plan(dataset, options, found)
+    plan = Plan(dataset, options, found, is_alone=team is None)
     num_trees = options["num_trees"]
     trainer = _rustrank.Trainer.trees(dataset._core, plan, team)
     if team is not None and team.rank > 0:
