@@ -90,6 +90,30 @@ def test_a_sweep_does_not_depend_on_threads_nor_on_the_order_of_rows(
     assert other.booster == found.booster
 
 
+def test_values_on_queries_that_rounds_were_stopped_on_are_said_to_be_too_high(
+    docs: Ranking,
+) -> None:
+    valid = make_web(30, docs_per_query=15, seed=4, first_query=200)
+    said = (
+        "the rounds of each setting were stopped early on the same queries, so all values are too"
+    )
+
+    def is_said(ranker: Any, tried: dict[str, Any], **more: Any) -> bool:
+        found = rr.tune(ranker, docs, tried, refit=False, **more)
+        is_shown = [said in " ".join(text.split()) for text in (str(found), found._repr_html_())]
+        assert all(is_shown) == any(is_shown)
+        return all(is_shown)
+
+    some = {"num_leaves": [3, 5]}
+    stopping = trees(n_estimators=5, early_stopping=3)
+    assert is_said(stopping, some, valid=valid)
+    assert is_said(trees(n_estimators=5), {"early_stopping": [None, 2]}, valid=valid)
+    assert is_said(rr.LambdaRank(epochs=2), {"learning_rate": [0.01, 0.1]}, valid=valid)
+    # Folds hold out queries of their own, and without early stopping there is no choice of rounds.
+    assert not is_said(stopping, some, folds=2)
+    assert not is_said(trees(n_estimators=5), some, valid=valid)
+
+
 def test_a_validation_set_judges_and_stops(docs: Ranking) -> None:
     valid = make_web(30, docs_per_query=15, seed=4, first_query=200)
     ranker = trees(n_estimators=30, early_stopping=3)

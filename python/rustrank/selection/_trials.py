@@ -13,6 +13,7 @@ from rustrank._rustrank import __version__
 from rustrank.data.raw_rows import as_raw_rows
 from rustrank.errors import DataError, ParamError
 from rustrank.estimators.ranker import fitted_again, option_record
+from rustrank.estimators.raw_rankers import RawRanker
 from rustrank.inputs.docs import DocArguments
 from rustrank.inputs.files import errors_name, replace_file
 from rustrank.inputs.scalars import text, whole
@@ -137,6 +138,13 @@ class TrialEvaluator:
     def evaluated(self) -> RawRows:
         """The documents that settings are evaluated on."""
         return self.docs if self.valid is None else self.valid
+
+    def stops_on_judged_queries(self, setting: Mapping[str, Any]) -> bool:
+        """Return whether the queries that judge a setting also say how many rounds it has."""
+        options = {**self.ranker.get_params(), **setting}
+        stops = options.get("early_stopping") is not None or options.get("preset") == "auto"
+        # Nets and `LambdaBoost` always keep the round that is best on a validation set.
+        return self.valid is not None and (stops or isinstance(self.ranker, RawRanker))
 
     def value(self, per_query: NDArray[np.float64]) -> MetricValue:
         """Return the mean of the values of all queries."""

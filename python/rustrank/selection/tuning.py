@@ -76,7 +76,9 @@ class Tuning(TableResult):
         The setting with the highest mean; of several, the first.
     choosing : MetricValue
         The metric of the strategy "take the best setting": each half of the queries with the setting that is
-        best on the other half. The mean of the best setting itself is biased upwards by the choice.
+        best on the other half. The mean of the best setting itself is biased upwards by the choice. Where a
+        ranker that stops early is judged on ``valid=``, its rounds are chosen on these queries, too, and all
+        values are too high, this one as well: evaluate the ranker on other queries.
     ranker : ranker or None
         A ranker with the best setting, fitted to all documents.
     metric : str
@@ -89,6 +91,7 @@ class Tuning(TableResult):
     ranker: Any
     metric: str
     _drawing: Drawing
+    _stopped_on_judged: bool = False
     _left = 0
 
     @property
@@ -113,10 +116,16 @@ class Tuning(TableResult):
         """The result in sentences."""
         options = ", ".join(f"{name}={value!r}" for name, value in self.best.items())
         level = interval(self.choosing.interval)
-        return [
+        found = [
             f"best of {count(len(self.trials), 'setting')}: {options}",
             f"taking the best on other queries gives {self.metric} {number(self.choosing)} [{level}]",
         ]
+        if self._stopped_on_judged:
+            found.append(
+                "the rounds of each setting were stopped early on the same queries, so all values are too high: "
+                "evaluate the ranker on other queries"
+            )
+        return found
 
     def _tables(self) -> list[Table]:
         """Return the best settings, each compared with the best one."""
@@ -192,7 +201,8 @@ def tune(
     ranker : ranker
         One of this library's rankers, with the options that stay fixed:
         ``rr.LambdaMART(n_estimators=1000, early_stopping=50)``. For early stopping it
-        uses validation queries of its own, held out of each training set, or ``valid``.
+        uses validation queries of its own, held out of each training set, or ``valid``, on which all values
+        are then too high, as the result says.
     docs : docs
         The documents, with raw features: a table with ``y`` and ``qid`` or ``group``; ``(X, y, qid)``, a
         mapping with ``X``, ``y`` and ``qid`` or ``group``, or a `rustrank.datasets.Ranking`.
@@ -413,6 +423,7 @@ def _result(
         ranker=evaluator.fitted(first.setting, n_jobs=num_threads) if refit else None,
         metric=evaluator.judging.metric,
         _drawing=Drawing(num_threads=evaluator.judging.num_threads),
+        _stopped_on_judged=any(evaluator.stops_on_judged_queries(one.setting) for one in trials),
     )
 
 
