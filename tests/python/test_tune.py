@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import rustrank as rr
+from rustrank.cli.commands.tune import _list, _value
 from rustrank.datasets import Ranking, make_web
 from rustrank.progress import progress_of_steps
 from rustrank.selection.search_spaces import (
@@ -431,3 +432,28 @@ def test_the_command_takes_ranges_and_names_what_is_wrong(docs: Ranking, tmp_pat
         wrong = command(path, model, *options)
         assert wrong.returncode == 2
         assert message in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (".05", 0.05),
+        ("5.", 5.0),
+        ("+2", 2),
+        ("007", 7),
+        ("1e-3", 1e-3),
+        ("7", 7),
+        ("true", True),
+        ("none", None),
+        ("[0, 1]", [0, 1]),
+        # Words, which the option refuses by its own message.
+        ("nan", "nan"),
+        ("NaN", "NaN"),
+        ("-Infinity", "-Infinity"),
+        ("inf", "inf"),
+    ],
+)
+def test_the_command_line_takes_numbers_as_python_does(text: str, expected: Any) -> None:
+    found = _value(text)
+    assert (found, type(found)) == (expected, type(expected))
+    assert _list(f"{text},{text}") == [expected, expected]

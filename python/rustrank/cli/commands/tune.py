@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -148,15 +149,27 @@ def _split(option: str, given: str) -> tuple[str, str]:
 def _list(text: str) -> list[Any]:
     """Parse values separated by commas; JSON lists are single values."""
     try:
-        return list(json.loads(f"[{text}]"))
+        return list(json.loads(f"[{text}]", parse_constant=_no_number))
     except (ValueError, RecursionError):
         return [_value(part) for part in text.split(",")]
 
 
 def _value(text: str) -> Any:
-    """Parse a number, true, false, none or a JSON list; anything else is a name."""
+    """Parse a number as Python writes it, true, false, none or a JSON list; anything else is a name."""
     text = text.strip()
     try:
-        return None if text == "none" else json.loads(text)
+        return None if text == "none" else json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        return text
+        pass
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        # No option is infinite or NaN: these words are names here.
+        return number if math.isfinite(number) else text
+    return text
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(text)
