@@ -13,6 +13,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 import rustrank as rr
@@ -432,6 +434,42 @@ def test_what_cannot_be_is_refused(booster: rr.Booster) -> None:
         rr.report({"a": scores}, TEST.y, qid=TEST.qid, examples=-1)
     with pytest.raises(rr.ParamError, match="metric"):
         rr.report({"a": scores}, TEST.y, qid=TEST.qid, metrics="nonsense")
+
+
+def test_doc_ids_may_name_a_column() -> None:
+    names = [f"c{at}" for at in range(TEST.X.shape[1])]
+    products = [f"product {row}" for row in range(len(TEST.y))]
+    frame = pd.DataFrame(TEST.X, columns=names).assign(
+        label=TEST.y, query=TEST.qid, product_id=products
+    )
+    columns: dict[str, Any] = {"y": "label", "qid": "query"}
+    ranker = rr.LambdaMART(n_estimators=3).fit(frame[names], TEST.y, qid=TEST.qid)
+    rankers = {"c0": "c0", "trees": ranker, "all": lambda X: X.to_numpy()[:, -1]}
+    plain = frame.drop(columns="product_id")
+    listed = rr.report(rankers, plain, **columns, doc_ids=products).html
+    for table in (frame, pl.from_pandas(frame)):
+        chosen = rankers if table is frame else {"c0": "c0", "trees": ranker, "all": "c49"}
+        assert rr.report(chosen, table, **columns, doc_ids="product_id").html == listed
+    assert "product 1" in listed
+    other = rr.report(
+        {"c0": "c0"}, TEST.y, X=frame[["c0", "product_id"]], qid=TEST.qid, doc_ids="product_id"
+    )
+    assert "c0" in other.evaluations
+    near = r"doc_ids: .* has no column 'produkt_id', expected one of .*did you mean product_id\?"
+    with pytest.raises(rr.DataError, match=near):
+        rr.report(rankers, frame, **columns, doc_ids="produkt_id")
+    scores = TEST.X[:, 0]
+    with pytest.raises(
+        rr.DataError, match=r"doc_ids: got 'product_id', the name of a column, expected a t"
+    ):
+        rr.report({"a": scores}, TEST.y, qid=TEST.qid, doc_ids="product_id")
+    with pytest.raises(
+        rr.DataError, match=r"doc_ids: X has no column 'product_id', expected a table with n"
+    ):
+        rr.report({"a": scores}, TEST.y, X=TEST.X, qid=TEST.qid, doc_ids="product_id")
+    data = rr.Dataset(TEST.X, TEST.y, qid=TEST.qid)
+    with pytest.raises(TypeError, match=r"doc_ids: .*a Dataset has no columns"):
+        rr.report({"a": scores}, data, doc_ids="product_id")
 
 
 def test_ranks_of_the_page_are_those_of_models() -> None:

@@ -97,8 +97,12 @@ class SideBySide(ScoredRows):
         cells = self._cells[key]
         return None if cells is None else cells[rows]
 
-    def with_names(self, doc_ids: Any, feature_names: Any) -> SideBySide:
-        """Return a copy with names of documents and features."""
+    def with_names(self, feature_names: Any) -> SideBySide:
+        """Return a copy with names of features, and with the names that documents were given."""
+        doc_ids = self.docs.doc_ids
+        if isinstance(doc_ids, str):
+            expected = "a name for each row: a Dataset has no columns; for a column pass its values"
+            raise wrong_kind("doc_ids", doc_ids, f"{expected}, doc_ids=frame[{doc_ids!r}]")
         listed = None if doc_ids is None else [str(one) for one in doc_ids]
         if listed is not None:
             check_length("doc_ids", len(listed), len(self.labels), "rows")

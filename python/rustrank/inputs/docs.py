@@ -43,7 +43,7 @@ QID = "qid"
 #: From so many rows on, all rows as one query are more likely a forgotten argument.
 _LARGE_QUERY = 1000
 #: The arguments whose columns a ranker may have been fitted with, too.
-_MAY_BE_FEATURES = ("qid", "segments")
+_MAY_BE_FEATURES = ("qid", "segments", "doc_ids")
 #: The parts of documents.
 _PARTS = ("X", "y", "qid", "group")
 #: The forms of documents, for messages.
@@ -211,7 +211,10 @@ class JudgedDocs:
     X: Any = None
     #: What queries are grouped by.
     segments: Any = None
-    #: The columns that have the queries and the segments, and the features with them, for rankers that score them.
+    #: What documents are called.
+    doc_ids: Any = None
+    #: The columns that have the queries, the segments and the names of documents, and the features with them, for
+    #: rankers that score them.
     more_columns: tuple[str, ...] = ()
     X_with_more: Any = None
     #: The further labels of a Dataset, by name.
@@ -230,9 +233,11 @@ class JudgedDocs:
 def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
     """Read documents to judge rankers on: a Dataset, parts or a table as ``docs``, or labels and perhaps ``X``.
 
-    ``given`` has the arguments ``y``, ``X``, ``qid``, ``group``, ``query_weight`` and perhaps ``segments``.
+    ``given`` has the arguments ``y``, ``X``, ``qid``, ``group``, ``query_weight``, and perhaps ``segments``
+    and ``doc_ids``.
     """
     X, weight, segments = (given.get(name) for name in ("X", "query_weight", "segments"))
+    doc_ids = given.get("doc_ids")
     arguments = DocArguments(*(given.get(name) for name in DocArguments._fields))
     if docs is None:
         docs, arguments = arguments.y, arguments._replace(y=None)
@@ -241,7 +246,7 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
         raise ParamKindError(message, code="docs")
     if is_dataset(docs):
         found = _of_dataset(docs, given, X)
-        return replace(found, segments=segments)
+        return replace(found, segments=segments, doc_ids=doc_ids)
     name = "docs"
     if has_parts(docs) or arguments.y is not None:
         if X is not None:
@@ -253,20 +258,21 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
     with_more = None
     if X is not None and (has_parts(X) or is_table(X)):
         weights = {"query_weight": weight if isinstance(weight, str) else None}
-        read = read_docs(X, name, arguments, columns={"segments": segments, **weights})
+        others = {"segments": segments, "doc_ids": doc_ids, **weights}
+        read = read_docs(X, name, arguments, columns=others)
         X, arguments = read.X, DocArguments(read.y, read.qid, read.group)
         more, with_more = _more_columns(read)
-        segments, of_row = read.columns["segments"], read.columns["query_weight"]
+        segments, doc_ids, of_row = (read.columns[one] for one in others)
         weight = weight if of_row is None else query_weight_of_rows(of_row, read.qid, read.group)
     else:
-        others = {"segments": segments, "query_weight": weight}
+        others = {"segments": segments, "doc_ids": doc_ids, "query_weight": weight}
         _refuse_names({**arguments._asdict(), **others}, docs)
     labels = as_labels(arguments.y)
     if arguments.qid is None and arguments.group is None:
         _warn_of_one_query(len(labels))
     queries, ids = queries_of(arguments.qid, arguments.group, len(labels))
     weight = as_query_weight(weight, ids)
-    return JudgedDocs(labels, queries, ids, weight, X, segments, more, with_more)
+    return JudgedDocs(labels, queries, ids, weight, X, segments, doc_ids, more, with_more)
 
 
 def _more_columns(read: Docs) -> tuple[tuple[str, ...], Any]:

@@ -370,7 +370,8 @@ def named_columns(X: Any, given: Mapping[str, Any], what: str = "X") -> tuple[An
     for argument, name in named.items():
         if name not in labels:
             known = f"one of {listed(labels)}" if labels else "a table with named columns"
-            message = f"{argument}: {what} has no column {name!r}, expected {known}"
+            near = suggestion(name, map(str, labels))
+            message = f"{argument}: {what} has no column {name!r}, expected {known}{near}"
             raise DataError(message, code=argument)
     columns = {argument: table.column(labels.index(name)) for argument, name in named.items()}
     kept = [at for at, label in enumerate(labels) if label not in named.values()]

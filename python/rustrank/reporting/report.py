@@ -126,8 +126,8 @@ def report(
         The heading of the page.
     examples : int, default 5
         The number of queries to show in detail that gained most, and of those that lost most.
-    doc_ids : array-like of shape (num_docs,), optional
-        The names of documents; by default their row numbers.
+    doc_ids : array-like of shape (num_docs,) or str, optional
+        The names of documents, or the name of a column of the table; by default their row numbers.
     feature_names : sequence of str, optional
         The names of features, for boosters without names.
     gain, ties, empty, relevant_from, max_label, num_threads
@@ -154,8 +154,9 @@ def report(
     judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
     drawing = Drawing(resamples, seed, num_threads, level)
     heading, cases = text("title", title), whole("examples", examples, 0, 1000)
-    given = {"docs": docs, "y": y, "X": X, "qid": qid, "group": group, "query_weight": query_weight}
-    side = SideBySide.of(rankers, given, num_threads).with_names(doc_ids, feature_names)
+    given = {"docs": docs, "y": y, "X": X, "qid": qid, "group": group}
+    given |= {"query_weight": query_weight, "doc_ids": doc_ids}
+    side = SideBySide.of(rankers, given, num_threads).with_names(feature_names)
     names = list(side.by_ranker)
     first = names[0] if baseline is None else choice("baseline", baseline, names)
     findings = Findings(side, judging, drawing, first, cases)
