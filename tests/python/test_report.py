@@ -436,6 +436,25 @@ def test_what_cannot_be_is_refused(booster: rr.Booster) -> None:
         rr.report({"a": scores}, TEST.y, qid=TEST.qid, metrics="nonsense")
 
 
+def test_features_are_those_of_the_models() -> None:
+    names = [f"c{at}" for at in range(12)]
+    frame = pd.DataFrame(TEST.X[:, :12], columns=names)
+
+    def facts(*widths: int) -> str:
+        rankers = {
+            f"of {width}": rr.LambdaMART(n_estimators=2).fit(
+                frame[names[:width]], TEST.y, qid=TEST.qid
+            )
+            for width in widths
+        }
+        page = rr.report(rankers, TEST.y, X=frame, qid=TEST.qid).html
+        return re.sub("(<[^>]*>)+", "|", page[page.index("The data</h2>") :])
+
+    assert "|features|12|" in facts(12)
+    assert "|features of the models|7|columns that may be features|12|" in facts(7)
+    assert "|features of the models|7 to 12|columns that may be features|12|" in facts(7, 12)
+
+
 def test_doc_ids_may_name_a_column() -> None:
     names = [f"c{at}" for at in range(TEST.X.shape[1])]
     products = [f"product {row}" for row in range(len(TEST.y))]

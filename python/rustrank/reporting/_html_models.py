@@ -184,11 +184,23 @@ def data(findings: Findings) -> html.Markup:
         ]
     shape = getattr(side.X, "shape", None)
     if side.has_features and shape is not None:
-        rows.append(("features", f"{shape[1]:,}"))
+        rows += _features(side, shape[1])
     if side.query_weight is not None:
         weight = side.query_weight
         rows.append(("weights of queries", f"{weight.min():.4g} to {weight.max():.4g}"))
     return html.joined(html.facts(rows), _labels(side))
+
+
+def _features(side: SideBySide, num_columns: int) -> list[tuple[str, str]]:
+    """Return how many features the models have, and how many columns the table has, where that differs."""
+    found = sorted({booster.num_raw_features for booster in side.boosters.values()})
+    numbers = f"{found[0]:,}" if len(found) == 1 else f"{found[0]:,} to {found[-1]:,}"
+    if found == [num_columns]:
+        return [("features", numbers)]
+    return [
+        ("features of the models", numbers),
+        ("columns that may be features", f"{num_columns:,}"),
+    ]
 
 
 def _labels(side: SideBySide) -> html.Markup:
