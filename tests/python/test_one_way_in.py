@@ -627,3 +627,42 @@ def test_the_weight_of_a_query_may_be_a_column() -> None:
     frame.iloc[5, frame.columns.get_loc("worth")] = 9.0
     with pytest.raises(rr.DataError, match=r"query_weight: query \d+ has two weights"):
         rr.Dataset(frame, "label", qid="query", query_weight="worth")
+
+
+SINGLE = r"[0-9]+ of [0-9]+ queries have a single doc\. Such queries teach and measure"
+
+
+def test_a_column_of_documents_as_queries_warns() -> None:
+    docs = rr.datasets.make_polynomial(num_queries=12, docs_per_query=50, seed=1)
+    frame = pd.DataFrame(docs.X[:, :3], columns=["a", "b", "c"])
+    frame = frame.assign(
+        y=docs.y, q=docs.qid, product=[row // 5 if row < 50 else row for row in range(600)]
+    )
+    wrong: dict[str, Any] = {"y": "y", "qid": "product"}
+    own: dict[str, Any] = {"num_trees": 2, "num_leaves": 4, "min_leaf_docs": 1}
+    trees = rr.LambdaMART(n_estimators=2, num_leaves=4, min_leaf_docs=1)
+    calls: dict[str, Callable[[], Any]] = {
+        r"qid \(column 'product'\)": lambda: rr.evaluate("a", frame, **wrong),
+        r"qid \(column 'product'\): ": lambda: rr.compare("a", "b", frame, **wrong),
+        r"qid \(column 'product'\):": lambda: rr.tune(trees, frame, {"l2": [0.0]}, **wrong),
+        "qid: ": lambda: rr.evaluate(docs.y, docs.y, qid=frame["product"]),
+        "the training set .qid='product'.: ": lambda: rr.train(frame, **wrong, **own),
+        "the training set: ": lambda: trees.fit(frame[["a"]], frame["y"], qid=frame["product"]),
+        "the training set:": lambda: rr.LambdaRank(epochs=1).fit(
+            frame[["a"]], frame["y"], qid=frame["product"]
+        ),
+    }
+    for named, call in calls.items():
+        with pytest.warns(rr.RustrankWarning, match=SINGLE) as caught:
+            call()
+        found = [str(one.message) for one in caught if re.search(SINGLE, str(one.message))]
+        assert len(found) == 1, named
+        assert re.match(named, found[0])
+    with pytest.warns(rr.RustrankWarning, match="group: 600 of 600 queries"):
+        rr.evaluate(docs.y, docs.y, group=np.ones(600, int))
+    # Few queries, several documents in some, or a loss of single documents.
+    rr.evaluate(docs.y[:99], docs.y[:99], group=np.ones(99, int))
+    rr.evaluate("a", frame, y="y", qid="q")
+    rr.evaluate(docs.y, docs.y, group=[1] * 400 + [2] * 100)
+    rr.train(frame, **wrong, **own, objective="regression")
+    rr.MART(n_estimators=2).fit(frame[["a"]], frame["y"], qid=frame["product"])

@@ -13,7 +13,7 @@ from rustrank.data.dataset_building import raw_names
 from rustrank.errors import ParamKindError, shown
 from rustrank.inputs.categories import Listed, categories_again, categories_numbered
 from rustrank.inputs.docs import DocArguments, Docs, read_docs
-from rustrank.inputs.queries import as_queries, query_codes
+from rustrank.inputs.queries import as_queries, query_codes, warn_of_single_docs
 from rustrank.inputs.tables import columns_of
 from rustrank.inputs.vectors import as_labels, check_length
 from rustrank.metrics.evaluation import Evaluation, Judging, judge
@@ -213,7 +213,11 @@ def as_raw_rows(
     if isinstance(given, RawRows):
         return given
     docs = read_docs(given, name, arguments, is_further=is_further)
-    return docs_to_rows(docs, name, like, takes_texts=takes_texts)
+    rows = docs_to_rows(docs, name, like, takes_texts=takes_texts)
+    if arguments is not None and not is_further:
+        # The documents that a caller gave; others are parts of these.
+        warn_of_single_docs(np.bincount(rows.query), docs.queries_are)
+    return rows
 
 
 def docs_to_rows(

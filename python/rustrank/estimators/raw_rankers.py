@@ -16,6 +16,7 @@ from rustrank.estimators.eval_sets import eval_sets
 from rustrank.estimators.fitting import columns_by_name, training_part
 from rustrank.estimators.ranker import Ranker
 from rustrank.inputs.keywords import OF_FIT, refuses_unknown
+from rustrank.inputs.queries import query_sizes, warn_of_single_docs
 from rustrank.inputs.tables import columns_of
 from rustrank.metrics.evaluation import named_metrics
 from rustrank.metrics.label_scale import scale_note
@@ -132,7 +133,9 @@ class RawRanker(Ranker):
         plan = SimpleNamespace(valid=valid, metrics=metrics, **options)
         scale = {name: options["params"][name] for name in ("gain", "max_label")}
         of_sets = {name: one.judged() for name, one in sets.items()}
-        with errors_in_order_of_rows(part.judged(), {**scale, "valid": of_sets}):
+        judged = part.judged()
+        warn_of_single_docs(query_sizes(judged.queries), "the training set")
+        with errors_in_order_of_rows(judged, {**scale, "valid": of_sets}):
             notes = Notes(names, scale_note(options["params"]))
             self._run(self._trainer(data, plan), notes, given)
         self._note(part.X)

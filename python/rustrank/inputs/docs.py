@@ -17,7 +17,9 @@ from rustrank.inputs.queries import (
     Queries,
     as_query_weight,
     queries_of,
+    query_sizes,
     query_weight_of_rows,
+    warn_of_single_docs,
 )
 from rustrank.inputs.scalars import fields_of
 from rustrank.inputs.tables import (
@@ -81,6 +83,12 @@ class Docs:
     #: The features with all columns that arguments named, and the names of these by argument.
     whole: Any
     names: Mapping[str, str]
+
+    @property
+    def queries_are(self) -> str:
+        """What gives the queries, for messages."""
+        column = f" (column {self.names['qid']!r})" if "qid" in self.names else ""
+        return f"qid{column}" if self.group is None else "group"
 
     def require_queries(self, name: str) -> None:
         """Raise `DataError` if there are no queries."""
@@ -255,13 +263,14 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
     else:
         arguments, name = arguments._replace(y=docs), "X"
     more: tuple[str, ...] = ()
-    with_more = None
+    with_more, where = None, "qid" if arguments.group is None else "group"
     if X is not None and (has_parts(X) or is_table(X)):
         weights = {"query_weight": weight if isinstance(weight, str) else None}
         others = {"segments": segments, "doc_ids": doc_ids, **weights}
         read = read_docs(X, name, arguments, columns=others)
         X, arguments = read.X, DocArguments(read.y, read.qid, read.group)
         more, with_more = _more_columns(read)
+        where = read.queries_are
         segments, doc_ids, of_row = (read.columns[one] for one in others)
         weight = weight if of_row is None else query_weight_of_rows(of_row, read.qid, read.group)
     else:
@@ -271,6 +280,7 @@ def judged_docs(docs: Any, given: Mapping[str, Any]) -> JudgedDocs:
     if arguments.qid is None and arguments.group is None:
         _warn_of_one_query(len(labels))
     queries, ids = queries_of(arguments.qid, arguments.group, len(labels))
+    warn_of_single_docs(query_sizes(queries), where)
     weight = as_query_weight(weight, ids)
     return JudgedDocs(labels, queries, ids, weight, X, segments, doc_ids, more, with_more)
 

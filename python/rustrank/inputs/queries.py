@@ -10,9 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rustrank.errors import DataError, ParamKindError, RustrankError, shown
+from rustrank.errors import DataError, ParamKindError, RustrankError, shown, warn_caller
 from rustrank.inputs import vectors
 from rustrank.inputs.scalars import real
+
+#: Of so many queries at least, this share with a single document is more likely a wrong column.
+_MANY_QUERIES, _MOST_SINGLE = 100, 0.9
 
 Queries: TypeAlias = tuple[NDArray[np.uint32], int] | NDArray[np.int64]
 
@@ -45,6 +48,21 @@ def queries_of(qid: Any, group: Any, num_rows: int) -> tuple[Queries, NDArray[An
 def query_codes(queries: Queries) -> NDArray[np.uint32] | NDArray[np.int64]:
     """Return the number of the query of each row."""
     return queries[0] if isinstance(queries, tuple) else np.repeat(np.arange(len(queries)), queries)
+
+
+def warn_of_single_docs(sizes: NDArray[Any], where: str) -> None:
+    """Warn where nearly all queries have one document, as by a column of the ids of documents."""
+    num_queries, singles = int((sizes > 0).sum()), int((sizes == 1).sum())
+    if num_queries >= _MANY_QUERIES and singles >= _MOST_SINGLE * num_queries:
+        warn_caller(
+            f"{where}: {singles:,} of {num_queries:,} queries have a single doc. Such queries teach and measure "
+            "nothing: expected the query of each doc, with several docs to rank"
+        )
+
+
+def query_sizes(queries: Queries) -> NDArray[np.int64]:
+    """Return the number of rows of each query."""
+    return np.bincount(queries[0], minlength=queries[1]) if isinstance(queries, tuple) else queries
 
 
 def as_sizes(group: Any) -> NDArray[np.int64]:

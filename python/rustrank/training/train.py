@@ -14,6 +14,7 @@ from rustrank.data.dataset import Dataset
 from rustrank.distributed.mpi import launched_world_size
 from rustrank.errors import ParamError, ParamKindError, warn_caller
 from rustrank.inputs.docs import DocArguments, has_parts
+from rustrank.inputs.queries import warn_of_single_docs
 from rustrank.parameters.hints import refuse_unknown
 from rustrank.parameters.plan import EarlyStopping, Plan, train_options
 from rustrank.parameters.schema import TRAININGS, signature_of
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     from rustrank.model.booster import Booster
     from rustrank.parameters.option_types import TrainOptions
+
+#: The objectives that learn nothing from a query of one document.
+_OF_QUERIES = ("lambdamart", "ranknet", "xendcg", "query_rmse")
 
 __all__ = ["EarlyStopping", "Round", "train"]
 
@@ -369,6 +373,9 @@ def train(
         refuse_auto(options, "for several workers")
         return train_on_workers({"dataset": dataset, **every}, trained)
     data, every = data_sets(dataset, DocArguments(y, qid, group), every)
+    if every["objective"] in _OF_QUERIES:
+        column = f" (qid={qid!r})" if isinstance(qid, str) and data is not dataset else ""
+        warn_of_single_docs(data._core.query_sizes(), f"the training set{column}")
     with errors_in_order_of_rows(data, every):
         choice = choose(data, options, every)
     if choice is None:
