@@ -135,3 +135,20 @@ def test_errors_name_the_line(run: Callable[..., str]) -> None:
         said = run(*arguments, code=65)
         assert "label[" in said
         assert "(bad.txt, line 7)" in said
+
+
+def test_errors_speak_of_the_options_of_commands(run: Callable[..., str]) -> None:
+    train = ("train", "train.txt", "new.rrk", "--num-trees", "2")
+    said = run(*train, "--early-stopping", "3", code=2)
+    assert "error: --early-stopping needs a validation set: pass --valid\n" in said
+    said = run(*train, "--resume", code=2)
+    assert "error: --resume needs a checkpoint: pass --checkpoint\n" in said
+    said = run(*train, "--guard", '{"ndcg@10": 0.1}', code=2)
+    assert "--guard: there is no base, expected --base, the model whose values may not fall" in said
+    for command in (("evaluate", "test.txt", "own"), train):
+        said = run(*command, "--metric", "revenue@10", code=2)
+        assert "metrics of further labels, as revenue@10, are for Python only" in said
+    for name in ("evaluate", "compare"):
+        said = run(name, "test.txt", "own", "bm25", code=66)
+        assert "bm25: No such file or directory; scores are in a file, one a line" in said
+        assert "columns as rankers are for Python only" in said

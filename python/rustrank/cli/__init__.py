@@ -128,12 +128,18 @@ _HINTS = {
     ", or a column of a categorical type, which may hold any numbers": "; a column of text may hold any ids",
     "train without ranks: on rr.Dataset(..., query_ranks=False), or with exportable=": "train it with --exportable ",
     " where rr.train chooses the settings": "",
+    "early_stopping needs a validation set and a metric: pass valid=": "--early-stopping needs a validation set: pass "
+    "--valid",
+    "resume needs a checkpoint: pass checkpoint=": "--resume needs a checkpoint: pass --checkpoint",
+    "guard: there is no base, expected base=, the booster": "--guard: there is no base, expected --base, the model",
 }
 
 
 def _failed(code: int, message: str) -> int:
     for hint, instead in _HINTS.items():
         message = message.replace(hint, instead)
+    if message.startswith("unknown metric"):
+        message += "; metrics of further labels, as revenue@10, are for Python only"
     complain(f"error: {' '.join(message.split())}")
     return code
 

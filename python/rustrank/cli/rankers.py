@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,10 @@ def read_ranker(
 
 def read_scores(file: str, docs: Docs, options: argparse.Namespace) -> NDArray[np.float64]:
     """Return the scores of a file, which has one for each document."""
+    if file != PIPE and not Path(file).exists():
+        # Perhaps the name of a column, which Python takes as a ranker.
+        why = "No such file or directory; scores are in a file, one a line, and columns as rankers are for Python only"
+        raise FileNotFoundError(errno.ENOENT, why, file)
     scores = _rustrank.read_scores(path_of(file), options.threads)
     if len(scores) != docs.num_docs:
         message = (
