@@ -546,3 +546,38 @@ def test_an_exact_step_has_a_rate_of_1_and_three_ways_of_ties(
     for wrong, said in faults:
         with pytest.raises(rr.ParamError, match=said):
             rr.train(train, **options, **wrong)
+
+
+def test_the_ends_of_a_curve_are_the_single_rankers() -> None:
+    found = rr.Combiner("ndcg").fit([[0, 1, 2], [5, 5, 5]], [1, 0, 0], group=[3])
+    assert found.alpha == 1.0
+    curve = found.curve
+    assert curve is not None
+    first, second = map(float, found.alone.values())
+    assert curve.at(1.0) == second == found.value == pytest.approx(0.71030992)
+    assert curve.at(0.0) == curve.at(0.999) == pytest.approx(first)
+    # Both have ties, which the other one orders; the ends that are drawn have these values, too.
+    rng = np.random.default_rng(0)
+    scores = [rng.integers(0, 3, 200).astype(float) for _ in range(3)]
+    y, qid = rng.integers(0, 4, 200), np.arange(200) // 20
+    valid = {"rankers": scores[1:], "y": y, "qid": qid}
+    for steps in (10_000, 3):
+        found = rr.Combiner(curve_steps=steps).fit(scores[:2], y, qid=qid, valid=valid)
+        assert found.held_out_alone is not None
+        for line, alone in (
+            (found.curve, found.alone),
+            (found.held_out_curve, found.held_out_alone),
+        ):
+            assert line is not None
+            ends = list(map(float, alone.values()))
+            assert [line.at(0), line.at(1)] == pytest.approx(ends)
+            assert [line.value[0], line.value[-1]] == pytest.approx(ends)
+            assert [line.start[0], line.end[-1]] == [0, 1]
+            assert abs(line.at(1e-9) - ends[0]) > 1e-6
+            assert line.at(-1) == pytest.approx(ends[0])
+    # Another range ends with no ranker alone.
+    found = rr.Combiner(alphas=(0, 2)).fit(scores[:2], y, qid=qid)
+    line = found.curve
+    assert line is not None
+    assert line.at(0) == pytest.approx(float(next(iter(found.alone.values()))))
+    assert line.start[-1] < line.end[-1] == 2

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["Combiner", "Curve"]
 
 
+#: Means that differ by less are the same, summed in another order.
+_SAME = 1e-9
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """A metric as a function of alpha, which is constant on intervals.
@@ -40,7 +44,8 @@ class Curve:
     Attributes
     ----------
     start, end : ndarray of float64
-        The ends of each interval, in rising order.
+        The ends of each interval, in rising order. Where a ranker alone has docs with equal scores, which the
+        other one orders in any mixture, its value is an interval of a single alpha, 0 or 1.
     value : ndarray of float64
         The mean of the metric in the interval.
     is_whole : bool
@@ -61,11 +66,32 @@ class Curve:
         """Return the value at an alpha, or that of the nearest interval; NaN for an empty curve."""
         if not len(self):
             return float("nan")
+        points = np.flatnonzero((self.start == alpha) & (self.end == alpha))
+        if len(points):
+            return float(self.value[points[0]])
         after = int(np.searchsorted(self.start, alpha, side="right"))
         place = max(after - 1, 0)
         if after < len(self) and self.start[after] - alpha < alpha - self.end[place]:
             place = after  # in a gap of a curve that is not whole
         return float(self.value[place])
+
+
+def _curve_of(
+    scored: ScoredRows, alone: Mapping[str, MetricValue], options: fit_input.CombinerOptions
+) -> tuple[tuple[Any, ...], Curve]:
+    """Return what a sweep finds, and its curve with the values of single rankers at its ends."""
+    found, (start, end, value, is_whole) = _rustrank.sweep(scored, options)
+    first, second = map(float, alone.values())
+    begins = options.alphas is None or options.alphas[0] == 0
+    if len(value) and begins and abs(value[0] - first) > _SAME:
+        start, end, value = (
+            np.append(new, old) for new, old in ((0, start), (0, end), (first, value))
+        )
+    if len(value) and options.alphas is None and abs(value[-1] - second) > _SAME:
+        start, end, value = (
+            np.append(old, new) for old, new in ((start, 1), (end, 1), (value, second))
+        )
+    return found, Curve(start, end, value, is_whole)
 
 
 class Combiner(TableResult):
@@ -240,10 +266,11 @@ class Combiner(TableResult):
             ("alpha", "interval", "curve", "held_out_curve", "net")
         )
         if options.method == "sweep" or (options.method == "auto" and len(scored.scores) == 2):
-            (alpha, _, ends), curve = _rustrank.sweep(scored, options)
-            found.update(alpha=alpha, interval=ends, curve=Curve(*curve))
+            (alpha, _, ends), curve = _curve_of(scored, alone, options)
+            found.update(alpha=alpha, interval=ends, curve=curve)
             if other is not None:
-                found["held_out_curve"] = Curve(*_rustrank.sweep(other, options)[1])
+                theirs = _values_alone(other, judging)
+                found["held_out_curve"] = _curve_of(other, theirs, options)[1]
             path = [[1.0 - alpha if options.alphas is None else 1.0, alpha]]
         elif options.method in _NETS:
             net = _trained_net(scored, other, options)
