@@ -104,9 +104,10 @@ class DescribedModel:
 
         ``options`` are parameters of `rustrank.train` that train the same trees again, on a `Dataset` made with the
         ``query_ranks`` that it has, too: those that were chosen, and of those that the caller gave, which are named
-        in ``given``, all that change the trees, but for functions and preferences. ``values`` are the means of ``metric`` over ``queries`` held-out queries
-        for each preset that was tried, by which it was chosen; ``value`` is that of the chosen one over all queries
-        that were held out once.
+        in ``given``, all that change the trees, but for functions and preferences. ``values`` are the means of
+        ``metric`` over ``queries`` held-out queries for each preset that was tried, by which it was chosen;
+        ``value`` is that of the chosen one over all queries that were held out once. Each is the highest of a
+        curve that is smoothed over 41 rounds, and no figure of this booster: that is ``booster.evaluate(valid)``.
 
         Examples
         --------

@@ -101,7 +101,7 @@ class Choice:
     num_queries : int
         The number of queries that candidates were compared on.
     values : mapping
-        The mean of the metric over these, by candidate.
+        The mean of the metric over these, by candidate: the highest of a curve that is smoothed over `SMOOTH` rounds.
     value : float
         The mean of the chosen one over all queries that were held out once.
     """
@@ -141,7 +141,7 @@ class Choice:
         if max(self.values, key=self.values.__getitem__) != self.chosen.get("preset"):
             rule = ", not clearly better"
         return (
-            f"chosen by {self.metric} on {queries} ({values}{rule}): {', '.join([*shown, *ranks])}; "
+            f"chosen by {self.metric} on {queries} ({values}, means over {SMOOTH} rounds{rule}): {', '.join([*shown, *ranks])}; "
             "preset='plain' keeps the defaults"
         )
 
