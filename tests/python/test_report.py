@@ -436,6 +436,28 @@ def test_what_cannot_be_is_refused(booster: rr.Booster) -> None:
         rr.report({"a": scores}, TEST.y, qid=TEST.qid, metrics="nonsense")
 
 
+def test_reasons_of_models_with_ranks_are_said_to_be_differences() -> None:
+    said = "In ranked, which rank features within queries, they are what each feature does to the"
+    made = {
+        name: rr.train(
+            rr.Dataset(TRAIN.X, TRAIN.y, qid=TRAIN.qid, query_ranks=name == "ranked"),
+            num_trees=5,
+        )
+        for name in ("plain", "ranked")
+    }
+    column = TEST.X[:, 0]
+    rankers = {
+        "both": made,
+        "plain": {"c": column, "plain": made["plain"]},
+        "ranked": {"c": column, "ranked": made["ranked"]},
+    }
+    pages = {
+        name: rr.report(some, TEST.y, X=TEST.X, qid=TEST.qid).html for name, some in rankers.items()
+    }
+    assert [said in page for page in pages.values()] == [True, False, True]
+    assert all("Shapley values: what each feature did" in page for page in pages.values())
+
+
 def test_features_are_those_of_the_models() -> None:
     names = [f"c{at}" for at in range(12)]
     frame = pd.DataFrame(TEST.X[:, :12], columns=names)

@@ -118,9 +118,21 @@ def _reasons(side: SideBySide, case: Case, swap: Swap) -> html.Markup:
     explained = (
         f"Shapley values: what each feature did to put {docs[0]} above {docs[1]} (to the right) or below. "
         f"With the features not shown, they add up to the score of {docs[0]} minus that of {docs[1]}: "
-        f"{', '.join(differences)}."
+        f"{', '.join(differences)}.{_of_ranks(side, names, docs)}"
     )
     return html.joined(html.table(f"Query {query}: why", head, rows), html.note(explained))
+
+
+def _of_ranks(side: SideBySide, names: list[str], docs: tuple[str, str]) -> str:
+    """Return what the values are for models with ranks within queries, whose rows cannot be contrasted alone."""
+    ranked = [name for name in names if side.boosters[name].query_ranks]
+    if not ranked:
+        return ""
+    return (
+        f" In {' and '.join(ranked)}, which rank features within queries, they are what each feature does to the "
+        f"score of {docs[0]} in its query minus what it does to that of {docs[1]}: a feature that both docs share "
+        "may have an effect, too."
+    )
 
 
 def extremes(findings: Findings) -> html.Markup | None:
