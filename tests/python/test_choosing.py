@@ -10,7 +10,7 @@ import pytest
 
 import rustrank as rr
 from rustrank.training.choosing import CANDIDATES
-from rustrank.training.probes import smoothed
+from rustrank.training.probes import Probe, smoothed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -350,6 +350,18 @@ def test_a_checkpoint_is_gone_on_from(train: rr.Dataset, tmp_path: Path) -> None
         rr.train(train, callbacks=interrupts, **how)
     booster = rr.train(train, **how)
     assert booster == rr.train(train, progress=False)
+
+
+def test_an_interrupted_choice_has_no_booster(
+    train: rr.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupts(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Probe, "train_to", interrupts)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        rr.train(train, progress=False)
+    assert vars(caught.value)["booster"] is None
 
 
 def test_it_is_printed_unless_progress_is_off(

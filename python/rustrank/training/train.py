@@ -346,7 +346,8 @@ def train(
     ParamError
         An option is unknown or out of range.
     KeyboardInterrupt
-        On Ctrl-C. Like any exception from here, it has the booster so far as ``.booster``.
+        On Ctrl-C. Like any exception from the training, it has the booster so far as ``.booster``: None while
+        settings are being chosen.
 
     Examples
     --------
@@ -376,8 +377,13 @@ def train(
     if every["objective"] in _OF_QUERIES:
         column = f" (qid={qid!r})" if isinstance(qid, str) and data is not dataset else ""
         warn_of_single_docs(data._core.query_sizes(), f"the training set{column}")
-    with errors_in_order_of_rows(data, every):
-        choice = choose(data, options, every)
+    try:
+        with errors_in_order_of_rows(data, every):
+            choice = choose(data, options, every)
+    except BaseException as error:
+        # What was trained until now only compares settings.
+        vars(error).setdefault("booster", None)
+        raise
     if choice is None:
         return _trained_on_few(data, every, options)._with_choice(None)
     choice.report(options.get("progress"))
