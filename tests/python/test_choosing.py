@@ -364,6 +364,22 @@ def test_an_interrupted_choice_has_no_booster(
     assert vars(caught.value)["booster"] is None
 
 
+@pytest.mark.parametrize("candidate", CANDIDATES)
+def test_the_trees_of_candidates_have_a_power_of_two_of_leaves(candidate: dict[str, Any]) -> None:
+    # As docs/how-to/defaults.md says.
+    def leaves(most: int) -> list[int]:
+        found: list[int] = []
+
+        def note(latest: rr.Round) -> None:
+            found.append(latest.num_leaves)
+
+        rr.train(dataset(), **candidate, num_trees=3, num_leaves=most, callbacks=note)
+        return found
+
+    assert leaves(31) == [16] * 3
+    assert leaves(32) == [32] * 3
+
+
 def test_it_is_printed_unless_progress_is_off(
     train: rr.Dataset,
     booster: rr.Booster,

@@ -581,3 +581,15 @@ def test_the_ends_of_a_curve_are_the_single_rankers() -> None:
     assert line is not None
     assert line.at(0) == pytest.approx(float(next(iter(found.alone.values()))))
     assert line.start[-1] < line.end[-1] == 2
+
+
+def test_a_combiner_without_a_booster_names_a_way_to_keep_it() -> None:
+    found = rr.Combiner().fit([[0, 1, 2], [5, 1, 3]], [1, 0, 0], group=[3])
+    with pytest.raises(
+        rr.RustrankError, match=r"no booster: .*pickle keeps the combiner, and one of mo"
+    ):
+        _ = found.booster
+    with pytest.raises(
+        AttributeError, match=r"called booster.save, of models alone; pickle keeps any"
+    ):
+        found.save("x")

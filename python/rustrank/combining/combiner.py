@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Combiner", "Curve"]
 
 
+#: The attributes of a combiner, by what others say.
+_NAMES = {**OF_MODEL, "save": "booster.save, of models alone; pickle keeps any combiner"}
 #: Means that differ by less are the same, summed in another order.
 _SAME = 1e-9
 
@@ -218,7 +220,7 @@ class Combiner(TableResult):
         if name in Combiner.__annotations__:
             message = "the combiner is not fitted: call fit first"
             raise RustrankError(message, code="combine.unfitted")
-        raise no_attribute(self, name, OF_MODEL)
+        raise no_attribute(self, name, _NAMES)
 
     def fit(
         self,
@@ -333,7 +335,10 @@ class Combiner(TableResult):
         self._refuse_net("booster")
         boosters = self._boosters()
         if boosters is None:
-            message = "there is no booster: the combiner was fitted to scores, or to rankers that have none"
+            message = (
+                "there is no booster: the combiner was fitted to scores, or to rankers that have none; pickle keeps "
+                "the combiner, and one of models alone has a booster, which is saved as one file"
+            )
             raise RustrankError(message, code="combine.scores")
         return merged(boosters, self._weights, self.names)
 
