@@ -111,6 +111,19 @@ def test_our_models_score_the_same_there() -> None:
     assert np.array_equal(theirs.predict(rows, raw_score=True), ours.predict(rows))
 
 
+def test_their_shap_values_of_our_symmetric_trees_are_finite() -> None:
+    """Some leaves of such trees are empty."""
+    docs = rr.datasets.make_polynomial(60, 20, seed=1)
+    booster = rr.train(docs, tree_shape="symmetric", num_trees=50, exportable="lightgbm")
+    theirs = lgb.Booster(model_str=booster.export("lightgbm").decode())
+    values = theirs.predict(docs.X, pred_contrib=True)
+    scores = booster.predict(docs.X)
+    assert np.array_equal(theirs.predict(docs.X, raw_score=True), scores)
+    assert np.abs(values.sum(axis=1) - scores).max() < 1e-9
+    again = rr.Booster.from_text(booster.export("lightgbm").decode())
+    assert np.abs(again.explain(docs.X) - values).max() < 1e-9
+
+
 def test_what_cannot_be_read_is_said() -> None:
     labels = np.arange(200) % 3
     data = lgb.Dataset(table(1, 200), labels, params={"verbose": -1})

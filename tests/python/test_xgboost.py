@@ -102,6 +102,20 @@ def test_our_models_score_the_same_there() -> None:
     assert np.array_equal(back.predict(rows), wanted)
 
 
+def test_their_shap_values_of_our_symmetric_trees_are_finite() -> None:
+    """Some leaves of such trees are empty."""
+    docs = rr.datasets.make_polynomial(60, 20, seed=1)
+    booster = rr.train(docs, tree_shape="symmetric", num_trees=50, exportable="xgboost")
+    theirs = xgb.Booster()
+    theirs.load_model(bytearray(booster.export("xgboost")))
+    names = list(booster.feature_names or [])
+    rows = xgb.DMatrix(docs.X, feature_names=names)
+    values = theirs.predict(rows, pred_contribs=True)
+    assert np.abs(values.sum(axis=1) - booster.predict(docs.X)).max() < 1e-4
+    again = rr.Booster.from_text(booster.export("xgboost").decode())
+    assert np.abs(again.explain(docs.X) - values).max() < 1e-4
+
+
 def test_what_cannot_be_read_is_said() -> None:
     labels = np.arange(200) % 3
     params = {"objective": "multi:softprob", "num_class": 3}

@@ -135,7 +135,9 @@ class Booster(RankingModel, DescribedModel):
             ONNX tree ensemble, or our own text. What the format cannot hold is a `ParamError`;
             ``exportable`` of `rustrank.train` finds that out before training. XGBoost's JSON has hessians as
             covers, and no numbers of documents: SHAP values of a model read from it are weighted by hessians,
-            and differ from those of `explain` here.
+            and differ from those of `explain` here. In either library's file, leaves that no document came to, as
+            symmetric trees have them, count as small ones instead, since SHAP values there are divided by these
+            numbers: they differ a little from `explain` here.
         path : path-like, optional
             A file to write to, atomically.
         """

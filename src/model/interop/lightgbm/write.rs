@@ -166,6 +166,29 @@ fn floats(items: impl Iterator<Item = f64>) -> String {
     join(items.map(|x| format!("{x:?}")))
 }
 
+/// The numbers of docs of the splits, and of the leaves, as the file says them.
+///
+/// LightGBM's SHAP values are divided by them. So in a tree with empty leaves, such as a symmetric one, each of these
+/// counts as one doc, and a split has what its leaves have. A tree that tells no docs at all stays as it is.
+fn doc_counts(tree: &Tree) -> [Vec<u64>; 2] {
+    let mut splits: Vec<u64> = tree.splits().iter().map(|split| split.docs).collect();
+    let mut leaves: Vec<u64> = tree.leaves().iter().map(|leaf| leaf.docs).collect();
+    if !leaves.contains(&0) || leaves.iter().all(|&docs| docs == 0) {
+        return [splits, leaves];
+    }
+    for docs in &mut leaves {
+        *docs = (*docs).max(1);
+    }
+    for (at, split) in tree.splits().iter().enumerate().rev() {
+        let [left, right] = [split.left, split.right].map(|child| match child {
+            Child::Split(below) => splits[below as usize],
+            Child::Leaf(leaf) => leaves[leaf as usize],
+        });
+        splits[at] = left.saturating_add(right);
+    }
+    [splits, leaves]
+}
+
 fn section(number: usize, written: &Written<'_>) -> String {
     let (splits, leaves) = (written.tree.splits(), written.tree.leaves());
     let mut text = format!("Tree={number}\nnum_leaves={}\n", leaves.len());
@@ -178,6 +201,7 @@ fn section(number: usize, written: &Written<'_>) -> String {
     if splits.is_empty() {
         line("leaf_value", leaf_values);
     } else {
+        let [docs_of_splits, docs_of_leaves] = doc_counts(&written.tree);
         line("split_feature", by_split(|s| s.feature.to_string()));
         line("split_gain", floats(splits.iter().map(|s| s.reduction * GAIN_OF_REDUCTION)));
         line("threshold", by_split(|s| format!("{:?}", s.threshold)));
@@ -186,10 +210,10 @@ fn section(number: usize, written: &Written<'_>) -> String {
         line("right_child", by_split(|s| number_of(s.right).to_string()));
         line("leaf_value", leaf_values);
         line("leaf_weight", floats(leaves.iter().map(|leaf| leaf.cover)));
-        line("leaf_count", join(leaves.iter().map(|leaf| leaf.docs)));
+        line("leaf_count", join(docs_of_leaves));
         line("internal_value", floats(splits.iter().map(|_| 0.0)));
         line("internal_weight", floats(splits.iter().map(|s| s.cover)));
-        line("internal_count", by_split(|s| s.docs.to_string()));
+        line("internal_count", join(docs_of_splits));
         if !written.sets.is_empty() {
             let (mut bounds, mut words) = (vec![0], Vec::<u32>::new());
             for set in &written.sets {

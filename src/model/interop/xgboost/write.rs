@@ -138,8 +138,26 @@ fn known_right(tree: &Tree) -> Tree {
     tree
 }
 
+/// Gives leaves without hessians, such as the empty ones of symmetric trees, the least that another leaf has, and
+/// splits what their leaves have: XGBoost's SHAP values are divided by these sums. A tree that tells none stays as it is.
+fn fill_empty(nodes: &mut [ListedNode]) {
+    let leaves = nodes.iter().filter(|node| node.left.is_none());
+    let covers: Vec<f32> = leaves.map(|leaf| note(leaf.split.cover)).collect();
+    let least = covers.iter().copied().filter(|&cover| cover > 0.0).min_by(f32::total_cmp);
+    let Some(least) = least.filter(|_| covers.contains(&0.0)) else { return };
+    for at in (0..nodes.len()).rev() {
+        if let Some(left) = nodes[at].left {
+            let left = left as usize;
+            nodes[at].split.cover = nodes[left].split.cover + nodes[left + 1].split.cover;
+        } else if note(nodes[at].split.cover) == 0.0 {
+            nodes[at].split.cover = f64::from(least);
+        }
+    }
+}
+
 fn nodes(id: usize, tree: &Tree, features: usize) -> Value {
-    let nodes = listed(&known_right(tree));
+    let mut nodes = listed(&known_right(tree));
+    fill_empty(&mut nodes);
     let each = |field: &dyn Fn(&ListedNode) -> Value| nodes.iter().map(field).collect::<Vec<_>>();
     let conditions = each(&|n| match n.left {
         Some(_) => json!(condition(n.split.threshold)),
