@@ -189,6 +189,52 @@ def test_the_method_of_pairs_of_xgboost_leads_to_pairs_to() -> None:
         rr.train(docs, **dict[str, Any](lambdarank_pair_method="topk"))
 
 
+#: Names whose translation needs two options, or a value of its own, and what the hint says of these.
+OF_SEVERAL = {
+    "lambdarank_norm": (
+        "query_normaliser='log_sum', pair_normaliser='score_gap', gap_offset=0.01",
+        "query_normaliser='none', pair_normaliser='none'",
+    ),
+    "lambdarank_normalization": ("query_normaliser='log_sum'", "query_normaliser='none'"),
+    "lambdarank_score_normalization": (
+        "pair_normaliser='score_gap', gap_offset=0.01",
+        "pair_normaliser='none'",
+    ),
+    "lambdarank_truncation_level": ("pairs_to", "ideal_to"),
+    "lambdarank_num_pair_per_sample": ("pairs_to", "ideal_to"),
+    "lambdarank_pair_method": ("pairs_to=8", "ideal_to=8"),
+    "top_rate": ("top_docs", "doc_sampling='one_sided'", "docs_per_tree"),
+    "data_sample_strategy": ("doc_sampling='one_sided'", "top_docs", "docs_per_tree"),
+    "depth": ("tree_shape='symmetric'", "max_depth=6", "num_leaves=64"),
+    "min_child_weight": ("min_leaf_hess", "min_leaf_docs=1"),
+}
+
+
+@pytest.mark.parametrize("name", OF_SEVERAL)
+def test_a_hint_names_all_options_of_a_translation(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = rr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
+    with pytest.raises(rr.ParamError) as caught:
+        rr.train(docs, **dict[str, Any]({name: 1}))
+    assert main(["train", "x", str(tmp_path / "x"), f"--{name.replace('_', '-')}", "1"]) == 2
+    of_command = capsys.readouterr().err
+    for said in OF_SEVERAL[name]:
+        assert said in str(caught.value)
+        assert said.replace("_", "-") in of_command.replace("_", "-")
+
+
+def test_the_options_that_hints_name_are_options() -> None:
+    docs = rr.datasets.make_polynomial(num_queries=40, docs_per_query=10, seed=0)
+    for options in (
+        {"query_normaliser": "log_sum", "pair_normaliser": "score_gap", "gap_offset": 0.01},
+        {"query_normaliser": "none", "pair_normaliser": "none"},
+        {"doc_sampling": "one_sided", "top_docs": 0.2, "docs_per_tree": 0.3},
+        {"tree_shape": "symmetric", "max_depth": 6, "num_leaves": 64, "min_leaf_docs": 1},
+    ):
+        assert rr.train(docs, num_trees=1, **dict[str, Any](options)).num_trees == 1
+
+
 def test_nets_and_commands_have_their_own_names(capsys: pytest.CaptureFixture[str]) -> None:
     for name, ours in (("max_iter", "epochs"), ("hidden_layer_sizes", "hidden")):
         with pytest.raises(rr.ParamError, match=f"here it is called {ours}"):

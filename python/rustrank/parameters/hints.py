@@ -162,8 +162,8 @@ _INSTEAD = {
         "there is nothing like it here",
     ),
     "lambdarank_pair_method": (
-        "XGBoost's 'topk' with lambdarank_num_pair_per_sample=8 is pairs_to=8 here, and its 'mean', which draws "
-        "pairs, is nearest to pairs_to=None, all pairs"
+        "XGBoost's 'topk' with lambdarank_num_pair_per_sample=8 is pairs_to=8 here, with rank:ndcg ideal_to=8, too, "
+        "and its 'mean', which draws pairs, is nearest to pairs_to=None, all pairs"
     ),
 }
 #: The options of commands that are called otherwise than in Python, by what others say.
@@ -193,12 +193,32 @@ _SCALED = {
         ("lambdarank_truncation_level", "lambdarank_num_pair_per_sample"),
         "; with ideal_to of the same value gradients are divided by the best DCG to that rank, as there",
     ),
+    "lambdarank_norm": (
+        ", together with pair_normaliser: LightGBM's True is query_normaliser='log_sum', pair_normaliser='score_gap', "
+        "gap_offset=0.01, and its False query_normaliser='none', pair_normaliser='none'"
+    ),
+    "lambdarank_normalization": (
+        ": XGBoost's True is query_normaliser='log_sum', and its False query_normaliser='none'"
+    ),
+    "lambdarank_score_normalization": (
+        ", together with gap_offset: XGBoost's True is pair_normaliser='score_gap', gap_offset=0.01, and its False "
+        "pair_normaliser='none'"
+    ),
+    "top_rate": (
+        ", with doc_sampling='one_sided' and with docs_per_tree, which is LightGBM's top_rate and other_rate together"
+    ),
+    "data_sample_strategy": (
+        ": LightGBM's 'goss' is doc_sampling='one_sided' with top_docs=top_rate and docs_per_tree=top_rate + other_rate"
+    ),
+    "depth": ", with num_leaves: CatBoost's depth=6 is tree_shape='symmetric', max_depth=6, num_leaves=64",
 }
 
 
 #: Parameters of trees that are half of XGBoost's.
 _HALVED = ("eta", "lambda", "reg_lambda", "min_child_weight")
 _HALF = ", and is half of XGBoost's value, whose rankers have doubled hessians"
+#: What goes with such a parameter.
+_WITH = {"min_child_weight": "; with min_leaf_docs=1, as XGBoost has no least number of documents"}
 
 #: What there is for the call-backs of other libraries, by a part of their names.
 _CALLBACKS = {
@@ -233,8 +253,7 @@ def _meant(name: str, known: Sequence[str]) -> str:
     """Return what a name of another library is here; nothing if it is of none."""
     ours = next((one for one in _HERE.get(name, ()) if one in known), None)
     if ours is not None:
-        is_halved = name in _HALVED and "min_leaf_hess" in known
-        return f"here it is called {ours}{_HALF if is_halved else _SCALED.get(name, '')}"
+        return f"here it is called {ours}{_besides(name, known)}"
     # Only estimators have this name.
     is_estimator = "random_state" in known
     if is_estimator and name in _OF_FIT:
@@ -255,6 +274,13 @@ def _meant(name: str, known: Sequence[str]) -> str:
     return ""
 
 
+def _besides(name: str, known: Sequence[str]) -> str:
+    """Return what differs besides the name: in values, or in other parameters that go with it."""
+    if name in _HALVED and "min_leaf_hess" in known:
+        return _HALF + _WITH.get(name, "")
+    return _SCALED.get(name, "")
+
+
 def option_hint(option: str, there: Iterable[str]) -> str:
     """Return the suggestion for an option that a command does not have, as the end of a message."""
     options = list(there)
@@ -263,7 +289,7 @@ def option_hint(option: str, there: Iterable[str]) -> str:
     candidates = (*_HERE.get(name, ()), _OF_COMMANDS.get(name))
     ours = next((one for one in candidates if one in known), None)
     if ours is not None:
-        return f"; here it is called --{ours.replace('_', '-')}"
+        return f"; here it is called --{ours.replace('_', '-')}{_besides(name, known)}"
     if "set" in known and (of_ranker := next(iter(_HERE.get(name, ())), None)) is not None:
         of_ranker = OF_ESTIMATORS.get(of_ranker, of_ranker)
         return f"; an option of the ranker is given as --set {of_ranker}=..., or tried by --try"
