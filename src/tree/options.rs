@@ -58,9 +58,11 @@ parameters! {
             elsewhere "max_leaves max_leaf_nodes num_leaf";
         /// The most splits between the root of a tree and a leaf; None for no limit.
         pub max_depth: Option<u32> = None, within ParamRange::from(1.0), elsewhere "depth";
-        /// The fewest docs of a leaf. With the criterion `second_order` both sides of a split must also
-        /// hold at least as much of the node's hessians as so many of its docs do on average. A leaf
-        /// of a symmetric tree may have fewer docs: it then takes its value from the node above.
+        /// The fewest docs of a leaf. Only docs with a gradient count: those of a query whose labels are
+        /// all equal have none in LambdaMART, where LightGBM counts them. With the criterion
+        /// `least_squares` all docs count. With `second_order` both sides of a split must also hold at
+        /// least as much of the node's hessians as so many of its docs do on average. A leaf of a
+        /// symmetric tree may have fewer docs: it then takes its value from the node above.
         pub min_leaf_docs: u32 = 20, within ParamRange::from(1.0),
             elsewhere "min_data_in_leaf min_child_samples min_samples_leaf";
         /// The least sum of hessians of a leaf. With the criterion `least_squares` a split that leaves

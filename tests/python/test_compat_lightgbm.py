@@ -10,7 +10,8 @@ import copy
 import pickle
 import warnings
 from importlib import import_module, util
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,7 @@ import pytest
 
 import rustrank as rr
 from rustrank.compat.lightgbm.parameters import ALIASES, KNOWN
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from rustrank.parameters.schema import TRAININGS
 
 #: Of LightGBM itself, whose examples still use it.
 pytestmark = pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
@@ -579,3 +578,23 @@ def test_what_was_evaluated_last_is_of_the_trees_that_are_kept(lgb: Any) -> None
             keep_training_booster=keeps,
         )
         assert len(booster.eval_valid()) == int(keeps)
+
+
+def test_documents_of_queries_with_one_label_do_not_count_in_leaves() -> None:
+    """LightGBM counts them, which the guide and the documentation of the parameter say."""
+    labels = Y.copy()
+    labels[:600] = 1
+    options: dict[str, Any] = {"n_estimators": 1, "num_leaves": 63, "min_child_samples": 200}
+
+    def most_leaves(name: str) -> int:
+        ranker = import_module(name).LGBMRanker(**options, verbose=-1).fit(X, labels, group=SIZES)
+        booster = rr.Booster.from_text(ranker.booster_.model_to_string())
+        return int(booster.feature_importance("count").sum()) + 1
+
+    assert most_leaves(OURS) <= 600 // 200
+    if "lightgbm" in LIBRARIES:
+        assert most_leaves("lightgbm") > 600 // 200
+    documented = TRAININGS["train"]["min_leaf_docs"].doc
+    assert "Only docs with a gradient count" in documented
+    guide = (Path(__file__).parents[2] / "docs/how-to/lightgbm.md").read_text(encoding="utf-8")
+    assert "counts only documents with a gradient" in guide

@@ -78,10 +78,12 @@ def train(
     max_depth : int, optional
         The most splits between the root of a tree and a leaf; None for no limit. Within: from 1.
     min_leaf_docs : int, default 20
-        The fewest docs of a leaf. With the criterion ``second_order`` both sides of a split must
-        also hold at least as much of the node's hessians as so many of its docs do on average. A
-        leaf of a symmetric tree may have fewer docs: it then takes its value from the node above.
-        Within: from 1.
+        The fewest docs of a leaf. Only docs with a gradient count: those of a query whose labels
+        are all equal have none in LambdaMART, where LightGBM counts them. With the criterion
+        ``least_squares`` all docs count. With ``second_order`` both sides of a split must also hold
+        at least as much of the node's hessians as so many of its docs do on average. A leaf of a
+        symmetric tree may have fewer docs: it then takes its value from the node above. Within:
+        from 1.
     min_leaf_hess : float, default 0.001
         The least sum of hessians of a leaf. With the criterion ``least_squares`` a split that
         leaves less is not made, and its node stays a leaf. Within: from 0.
