@@ -146,7 +146,10 @@ def test_validation_sets_must_fit(raw: rr.datasets.Ranking, train: rr.Dataset) -
 
 def test_what_cannot_be_learned_is_told(raw: rr.datasets.Ranking, train: rr.Dataset) -> None:
     single = rr.Dataset(raw.X, raw.y, qid=np.arange(len(raw.y)))
-    with pytest.raises(rr.DataError, match="no pairs to learn from: every query has one document"):
+    no_pairs = pytest.raises(
+        rr.DataError, match="no pairs to learn from: every query has one document"
+    )
+    with no_pairs, pytest.warns(rr.RustrankWarning, match="queries have a single doc"):
         _trained(single)
     with pytest.raises(rr.ParamError, match="min_leaf_docs is too large for the data"):
         _trained(train, min_leaf_docs=10**6)
