@@ -34,7 +34,7 @@ def bar_type() -> Any:
     """
     from tqdm import tqdm
 
-    class Bar(tqdm):
+    class Bar(tqdm):  # type: ignore[misc]
         """A bar of rustrank."""
 
     def renew() -> None:
