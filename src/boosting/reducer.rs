@@ -24,6 +24,9 @@ pub(crate) trait RoundReducer: Debug + Send + Sync {
         Box::new(LocalReducer)
     }
 
+    /// Has all that is asked of other workers from now on end when a flag is raised.
+    fn watch(&self, _interrupt: &Interrupt) {}
+
     /// The facts about the data of all workers. Returns an error on all of them unless all have the
     /// same plan, and one that these workers support. Tells metrics and loss what they need to know
     /// about the labels of all workers.

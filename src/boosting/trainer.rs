@@ -94,6 +94,7 @@ pub struct TreeLearner {
 
 impl RoundLearner for TreeLearner {
     fn learn_round(&mut self, interrupt: &Interrupt) -> Result<Option<LearnedRound>> {
+        self.reducer.watch(interrupt);
         if self.is_stale {
             self.replay(interrupt)?;
         }

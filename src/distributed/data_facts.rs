@@ -62,8 +62,8 @@ fn sum_contents(group: &WorkerGroup, sets: &[&Dataset]) -> Result<(DataFacts, Ve
 /// Returns an error for data and options that workers of this mode do not support.
 fn check(mode: WorkerMode, plan: &TrainingPlan, evaluation: &EvaluationSets) -> Result<()> {
     let dataset = evaluation.train();
-    if !dataset.binning().categorical().is_empty() {
-        let what = "a team does not ask for categories";
+    if mode != WorkerMode::Histogram && !dataset.binning().categorical().is_empty() {
+        let what = "workers split on categories in the mode `histogram` alone";
         return Err(Error::data("categorical", what).hint("encode the categories as numbers"));
     }
     if mode == WorkerMode::Features {
@@ -74,7 +74,7 @@ fn check(mode: WorkerMode, plan: &TrainingPlan, evaluation: &EvaluationSets) -> 
     if plan.params.step != StepRule::Newton {
         return refused("step", "an exact step is not taken");
     }
-    if plan.params.dropout.is_some() {
+    if mode != WorkerMode::Histogram && plan.params.dropout.is_some() {
         return refused("dropout", "trees are not dropped");
     }
     if plan.loss.has_classes() {

@@ -22,6 +22,7 @@ pub fn load_shard(
     options: &LoadOptions,
     interrupt: &Interrupt,
 ) -> Result<Loaded> {
+    team.watch(interrupt);
     let mut shard = TextLoader::default();
     let read = shard.read(paths, options, interrupt);
     let mut width = [shard.num_features as f64];
@@ -39,6 +40,7 @@ pub fn choose_global_bins(
     options: &BinOptions,
     interrupt: &Interrupt,
 ) -> Result<Binning> {
+    team.watch(interrupt);
     let sample = gather_sample(team, sample)?;
     let chosen = Binning::choose(sample, options, interrupt);
     let binning = team.agree(Collective::at_start("bins"), chosen)?;

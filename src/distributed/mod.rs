@@ -33,6 +33,7 @@ pub use tcp::{TcpCommunicator, TcpGroup, TcpListening, Token};
 pub use training::{DistributedTraining, WorkerMode};
 pub use workers::{Collective, CollectiveCounts, FRAME, WorkerGroup};
 
+use crate::Interrupt;
 use crate::error::Result;
 use std::fmt::Debug;
 
@@ -57,4 +58,14 @@ pub trait Communicator: Send + Sync + Debug {
 
     /// All-gather: the bytes of each worker, by rank. Their lengths may differ.
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>>;
+
+    /// Tells the other workers that this one takes part no more, and why. By default they find out by themselves.
+    fn leave(&self, why: &str) {
+        let _ = why;
+    }
+
+    /// Has operations from now on end when a flag is raised. By default they only end at their deadline.
+    fn watch(&self, interrupt: &Interrupt) {
+        let _ = interrupt;
+    }
 }

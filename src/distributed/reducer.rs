@@ -102,6 +102,10 @@ impl GrowthReducer for TrainingWorkers {
 }
 
 impl RoundReducer for TrainingWorkers {
+    fn watch(&self, interrupt: &Interrupt) {
+        self.group.watch(interrupt);
+    }
+
     fn growth(&self) -> Box<dyn GrowthReducer> {
         if self.selects_trees() { Box::new(LocalReducer) } else { Box::new(self.clone()) }
     }

@@ -58,6 +58,7 @@ impl DistributedTraining {
         checkpoint: Option<Model>,
         interrupt: &Interrupt,
     ) -> Result<BoostingTrainer> {
+        self.group.watch(interrupt);
         let reducer: Box<dyn RoundReducer> = if self.group.is_alone() {
             Box::new(LocalReducer)
         } else {

@@ -1,6 +1,7 @@
 //! Collectives with checked messages.
 
 use super::Communicator;
+use crate::Interrupt;
 use crate::error::{Error, Result, lock};
 use crate::hash;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -90,6 +91,21 @@ impl WorkerGroup {
     /// Whether this worker is the only one.
     pub fn is_alone(&self) -> bool {
         self.size() == 1
+    }
+
+    /// Tells the other workers that this one takes part no more, and why, if the communicator can.
+    pub fn leave(&self, why: &str) {
+        self.0.is_broken.store(true, Ordering::Relaxed);
+        if let Some(comm) = &self.0.comm {
+            comm.leave(why);
+        }
+    }
+
+    /// Has collectives from now on end when a flag is raised, if the communicator can.
+    pub fn watch(&self, interrupt: &Interrupt) {
+        if let Some(comm) = &self.0.comm {
+            comm.watch(interrupt);
+        }
     }
 
     /// The collectives of this worker so far.

@@ -1,5 +1,5 @@
-//! Teams of workers for Python: a communicator whose collectives are Python call-backs, such as those of
-//! `mpi4py`.
+//! Teams of workers for Python: over TCP, or with a communicator whose collectives are Python call-backs, such as
+//! those of `mpi4py`.
 //!
 //! Sums and maxima are passed to Python without a copy, as memory views of bytes that are released when
 //! the call-back returns. A call-back that keeps a buffer, as an unfinished request does, ends the
@@ -7,13 +7,18 @@
 #![expect(unsafe_code, reason = "memory is lent to Python without a copy")]
 
 use super::dataset::PyDataset;
-use super::gil::detached;
-use crate::distributed::{self, Collective, Communicator, NamedQueries, check_queries};
-use crate::error::{Error, Result};
+use super::gil::detached_for;
+use crate::distributed::{
+    self, Collective, Communicator, NamedQueries, TcpGroup, TcpListening, Token, check_queries,
+};
+use crate::error::{Error, Result, lock};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTimeoutError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// That a memory view may be written to: `PyBUF_WRITE` of Python's headers.
 const WRITE: i32 = 0x200;
@@ -107,14 +112,25 @@ impl Communicator for CallbackCommunicator {
 #[pyclass(frozen, name = "Team")]
 pub(super) struct PyTeam {
     pub(super) inner: distributed::WorkerGroup,
+    /// Of this process: which pool does its work.
+    pub(super) number: u64,
+}
+
+/// The number of the next team.
+static NEXT_TEAM: AtomicU64 = AtomicU64::new(0);
+
+impl PyTeam {
+    fn of(comm: Box<dyn Communicator>) -> Self {
+        let number = NEXT_TEAM.fetch_add(1, Ordering::Relaxed);
+        Self { inner: distributed::WorkerGroup::new(comm), number }
+    }
 }
 
 #[pymethods]
 impl PyTeam {
     #[new]
     fn new(ranks: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let comm = Box::new(CallbackCommunicator::new(ranks)?);
-        Ok(Self { inner: distributed::WorkerGroup::new(comm) })
+        Ok(Self::of(Box::new(CallbackCommunicator::new(ranks)?)))
     }
 
     #[getter]
@@ -134,6 +150,11 @@ impl PyTeam {
         (counts.calls, counts.bytes)
     }
 
+    /// Tells the others that this worker takes part no more, and why.
+    fn leave(&self, why: &str) {
+        self.inner.leave(why);
+    }
+
     /// The bytes of all workers; the failure of one of them is an error on all.
     #[pyo3(signature = (own, failure=None))]
     fn gather<'py>(
@@ -144,7 +165,10 @@ impl PyTeam {
     ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let own = failure.map_or(Ok(own), |text| Err(Error::comm("comm.failure", text)));
         let call = Collective::at_start("a message of the Python side");
-        let all = detached(Some(1), |_| self.inner.gather(call, own))?;
+        let all = detached_for(Some(self.number), Some(1), |interrupt| {
+            self.inner.watch(interrupt);
+            self.inner.gather(call, own)
+        })?;
         Ok(all.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
     }
 
@@ -155,11 +179,57 @@ impl PyTeam {
         ids: Vec<String>,
         may_overlap: bool,
     ) -> PyResult<()> {
-        detached(Some(1), |_| {
+        detached_for(Some(self.number), Some(1), |interrupt| {
+            self.inner.watch(interrupt);
             let queries = NamedQueries { dataset: &dataset.inner, ids: &ids, may_overlap };
             check_queries(&self.inner, &queries)
         })
     }
+}
+
+/// A port on which a worker waits for the others.
+#[pyclass(frozen, name = "TcpListening")]
+pub(super) struct PyTcpListening {
+    /// Taken by the first who connects.
+    inner: Mutex<Option<TcpListening>>,
+    #[pyo3(get)]
+    port: u16,
+}
+
+#[pymethods]
+impl PyTcpListening {
+    #[new]
+    fn new(host: &str, port: u16) -> PyResult<Self> {
+        let listening = TcpListening::on(host, port)?;
+        Ok(Self { port: listening.port()?, inner: Mutex::new(Some(listening)) })
+    }
+
+    /// The team of this worker and those at the other addresses, by rank.
+    fn connect(
+        &self,
+        rank: usize,
+        addresses: Vec<String>,
+        token: [u8; 32],
+        deadline: f64,
+    ) -> PyResult<PyTeam> {
+        let deadline = Duration::try_from_secs_f64(deadline).map_err(|_| {
+            Error::param("deadline", "deadline is out of range").got(deadline).expected("seconds")
+        })?;
+        let used_up = || Error::param("port", "the port was used before, expected a new one");
+        let listening = lock(&self.inner).take().ok_or_else(used_up)?;
+        let number = NEXT_TEAM.fetch_add(1, Ordering::Relaxed);
+        let connected = detached_for(Some(number), Some(1), |interrupt| {
+            let interrupt = interrupt.clone();
+            let group = TcpGroup { addresses, token: Token(token), deadline, interrupt };
+            listening.connect(rank, &group)
+        })?;
+        Ok(PyTeam { inner: distributed::WorkerGroup::new(Box::new(connected)), number })
+    }
+}
+
+/// The number of the team of an argument.
+pub(super) fn number_of(team: Option<&Bound<'_, PyTeam>>) -> Option<u64> {
+    team.map(|team| team.get().number)
 }
 
 /// The team of an argument; without one, a team of a single process.

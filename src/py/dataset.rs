@@ -1,8 +1,8 @@
 //! Datasets for Python: the sampler, the bins, the builder and the dataset.
 
 use super::arrays::{ArrayArg, NewArray, ReadArgs, TableArg};
-use super::comm::{PyTeam, team_of};
-use super::gil::{detached, detached_watching};
+use super::comm::{PyTeam, number_of, team_of};
+use super::gil::{detached, detached_for, detached_watching};
 use super::text_files::{LetorArgs, owned};
 use crate::binning::{self, BinOptions, RowSample};
 use crate::data::letor::LetorOptions;
@@ -152,8 +152,8 @@ impl PySampler {
     /// The bins of all rows seen, by all workers of the team if there is one.
     #[pyo3(signature = (team=None))]
     fn choose(&self, team: Option<&Bound<'_, PyTeam>>) -> PyResult<PyBinning> {
-        let team = team_of(team);
-        let binning = detached(self.reading.num_threads, |interrupt| {
+        let (number, team) = (number_of(team), team_of(team));
+        let binning = detached_for(number, self.reading.num_threads, |interrupt| {
             let sample = lock(&self.sample).take().ok_or_else(used_up);
             distributed::choose_global_bins(&team, sample, &self.options, interrupt)
         })?;

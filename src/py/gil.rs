@@ -42,19 +42,35 @@ pub(super) fn detached<T: Send>(
     detached_watching(num_threads, |_| Ok(()), work)
 }
 
+/// [`detached`] on a pool of a team, by its number, for work that waits for other workers.
+pub(super) fn detached_for<T: Send>(
+    team: Option<u64>,
+    num_threads: Option<usize>,
+    work: impl FnOnce(&Interrupt) -> Result<T> + Send,
+) -> PyResult<T> {
+    detached_on(&*pool::get_for(team, num_threads)?, |_| Ok(()), work)
+}
+
 /// [`detached`] that calls `watch` some times a second; an exception in it ends the work, too.
 pub(super) fn detached_watching<T: Send>(
     num_threads: Option<usize>,
     watch: impl FnMut(Python<'_>) -> PyResult<()> + Send,
     work: impl FnOnce(&Interrupt) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let pool = pool::get(num_threads)?;
+    detached_on(&*pool::get(num_threads)?, watch, work)
+}
+
+fn detached_on<T: Send>(
+    pool: &ThreadPool,
+    watch: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    work: impl FnOnce(&Interrupt) -> Result<T> + Send,
+) -> PyResult<T> {
     if rayon::current_thread_index().is_some() {
         // A function of the caller's, such as a metric, is called by a thread of a pool and calls us. To wait
         // for a pool here may be to wait for this very thread. Whoever called the function looks for signals.
         return Ok(detached_inline(|| work(&Interrupt::new()))?);
     }
-    let (outcome, signal) = Python::attach(|py| py.detach(|| run(&pool, watch, work)));
+    let (outcome, signal) = Python::attach(|py| py.detach(|| run(pool, watch, work)));
     signal.map_or_else(|| Ok(outcome?), Err)
 }
 

@@ -41,6 +41,7 @@ mod _rustrank {
         booster::PyBooster,
         calibration::calibrated,
         combine::{combine_rankers, mix, sweep, untied, values_of_weights},
+        comm::PyTcpListening,
         comm::PyTeam,
         dataset::{PyBinning, PyDataset, PyDatasetBuilder, PySampler},
         gil::num_threads,

@@ -31,6 +31,8 @@ type Process = (u32, u64);
 struct CachedPool {
     process: Process,
     num_threads: usize,
+    /// The team whose work alone it does, if there is one.
+    team: Option<u64>,
     pool: Arc<ThreadPool>,
 }
 
@@ -42,6 +44,12 @@ pub(super) fn forked() {
 
 /// This process's pool of `num_threads` threads; all cores by default.
 pub(super) fn get(num_threads: Option<usize>) -> Result<Arc<ThreadPool>> {
+    get_for(None, num_threads)
+}
+
+/// The pool of a team, by a number of its own: work that waits for other workers, who may be threads of this process,
+/// must not keep them from working.
+pub(super) fn get_for(team: Option<u64>, num_threads: Option<usize>) -> Result<Arc<ThreadPool>> {
     let num_threads = num_threads.unwrap_or_else(default_threads);
     if !(1..=MAX_THREADS).contains(&num_threads) {
         return Err(Error::param("num_threads", "num_threads is out of range")
@@ -50,10 +58,11 @@ pub(super) fn get(num_threads: Option<usize>) -> Result<Arc<ThreadPool>> {
     }
     let mut pools = lock(&POOLS);
     let process = (std::process::id(), FORKS.load(Ordering::Relaxed));
-    let known = pools.iter().position(|k| (k.process, k.num_threads) == (process, num_threads));
+    let key = (process, num_threads, team);
+    let known = pools.iter().position(|k| (k.process, k.num_threads, k.team) == key);
     let kept = match known {
         Some(at) => pools.remove(at),
-        None => CachedPool { process, num_threads, pool: Arc::new(made(num_threads)?) },
+        None => CachedPool { process, num_threads, team, pool: Arc::new(made(num_threads)?) },
     };
     let pool = kept.pool.clone();
     pools.push(kept);

@@ -2,9 +2,9 @@
 
 use super::booster::PyBooster;
 use super::callables::Raised;
-use super::comm::{PyTeam, team_of};
+use super::comm::{PyTeam, number_of, team_of};
 use super::dataset::PyDataset;
-use super::gil::detached;
+use super::gil::{detached, detached_for};
 use super::neural::PyRawDataset;
 use super::params::parsed;
 use super::raw_plan::RawPlanArgs;
@@ -41,6 +41,8 @@ pub(super) struct PyTrainer {
     inner: Mutex<Training>,
     raised: Raised,
     num_threads: Option<usize>,
+    /// The number of its team.
+    team: Option<u64>,
 }
 
 /// The number of a round, its values, whether it is the best, and the number of its leaves.
@@ -62,11 +64,12 @@ impl PyTrainer {
         let checkpoint = planned.checkpoint();
         let plan = planned.plan(&options, &dataset, &raised)?;
         let num_threads = options.run.num_threads;
-        let made = detached(num_threads, |interrupt| {
+        let number = number_of(team);
+        let made = detached_for(number, num_threads, |interrupt| {
             training.trainer(dataset, plan, checkpoint, interrupt)
         });
         let training = Training::Trees(Box::new(made.map_err(|error| raised.or(error))?));
-        Ok(Self { inner: Mutex::new(training), raised, num_threads })
+        Ok(Self { inner: Mutex::new(training), raised, num_threads, team: number })
     }
 
     /// A training of `LambdaBoost`.
@@ -92,8 +95,9 @@ impl PyTrainer {
 
     /// Learns the next round; None once training has ended.
     fn next_round(&self) -> PyResult<Option<RoundFacts>> {
-        let round =
-            detached(self.num_threads, |interrupt| self.lock()?.driver().next_round(interrupt));
+        let round = detached_for(self.team, self.num_threads, |interrupt| {
+            self.lock()?.driver().next_round(interrupt)
+        });
         let round = round.map_err(|error| self.raised.or(error))?;
         Ok(round.map(|round| (round.number, round.values, round.is_best, round.num_leaves)))
     }
@@ -177,7 +181,7 @@ impl PyTrainer {
 impl PyTrainer {
     /// A training that calls no function of the caller.
     fn of(training: Training, num_threads: Option<usize>) -> Self {
-        Self { inner: Mutex::new(training), raised: Raised::default(), num_threads }
+        Self { inner: Mutex::new(training), raised: Raised::default(), num_threads, team: None }
     }
 
     /// Does not wait for the lock: the thread that has it may be waiting for the GIL.

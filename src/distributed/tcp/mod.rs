@@ -39,7 +39,7 @@ pub struct TcpCommunicator {
     /// The connections to the other workers; `None` at this worker's own rank.
     links: Vec<Option<Link>>,
     deadline: Duration,
-    interrupt: Interrupt,
+    interrupt: Mutex<Interrupt>,
     calls: AtomicU64,
     is_broken: AtomicBool,
     /// Space for what the other workers send of a sum.
@@ -53,7 +53,7 @@ impl TcpCommunicator {
             rank,
             links,
             deadline: group.deadline,
-            interrupt: group.interrupt.clone(),
+            interrupt: Mutex::new(group.interrupt.clone()),
             calls: AtomicU64::new(0),
             is_broken: AtomicBool::new(false),
             received: Mutex::default(),
@@ -71,18 +71,17 @@ impl TcpCommunicator {
             return Err(Error::comm("comm.broken", "the workers have lost each other before"));
         }
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        let interrupt = lock(&self.interrupt).clone();
         let exchange = Exchange {
             operation,
             number,
             length: length as u64,
             deadline: self.deadline,
-            interrupt: &self.interrupt,
+            interrupt: &interrupt,
         };
         let done = work(&exchange);
         if let Err(error) = &done {
-            self.is_broken.store(true, Ordering::Relaxed);
-            let text = error.to_string();
-            self.links.iter().flatten().for_each(|link| link.leave(&text));
+            self.leave(&error.to_string());
         }
         done
     }
@@ -212,6 +211,16 @@ impl Communicator for TcpCommunicator {
 
     fn max_f64(&self, values: &mut [f64]) -> Result<()> {
         self.reduce(Operation::Max, values, f64::max)
+    }
+
+    fn leave(&self, why: &str) {
+        if !self.is_broken.swap(true, Ordering::Relaxed) {
+            self.links.iter().flatten().for_each(|link| link.leave(why));
+        }
+    }
+
+    fn watch(&self, interrupt: &Interrupt) {
+        *lock(&self.interrupt) = interrupt.clone();
     }
 
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
