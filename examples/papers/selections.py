@@ -11,7 +11,7 @@ Three set-ups, as in section 1.5: every worker has so many queries, so that K wo
 1.5); and all queries divided by K (Figure 1.6). LambdaMART is the paper's (``preset="svore2011"``: lambdas of
 all pairs, splits by least squares), smaller.
 
-    python examples/papers/distributed.py [--scale tiny|small|paper] [--sweep] [--figure figure.png]
+    python examples/papers/selections.py [--scale tiny|small|paper] [--sweep] [--figure figure.png]
         [--queries 400] [--held 4000]
 
 ``--sweep`` tries several rates and leaves in each cell, chooses by the validation queries, and prints Table

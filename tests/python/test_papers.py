@@ -90,7 +90,7 @@ def test_every_script_has_scales_and_says_what_held() -> None:
     papers = sorted(PAPERS.glob("*.py"))
     assert [path.stem for path in papers] == [
         "adaptation",
-        "distributed",
+        "selections",
         "ensemble",
         "exact_step",
         "local_optimum",
@@ -160,7 +160,7 @@ def test_the_two_layer_net_ends_at_a_local_optimum() -> None:
 def test_selections_of_real_workers_are_compared(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     picture = tmp_path / "figure.png"
-    said = run("distributed.py", "--scale", "tiny", "--figure", picture, "--sweep")
+    said = run("selections.py", "--scale", "tiny", "--figure", picture, "--sweep")
     found = held(said)
     assert len(found) == 3
     assert found["full and sample selection are alike (figures 1.4 to 1.6)"] == "held"
