@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     # Type checkers take a name as public that comes with `as`, or with all public names of its module.
     from rustrank import clicks as clicks
     from rustrank import datasets as datasets
+    from rustrank import partitions as partitions
     from rustrank import plots as plots
     from rustrank.adaptation.adaptation import *
     from rustrank.adaptation.neighbours import Expansion as Expansion
@@ -84,7 +85,7 @@ _NAMES = {
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 #: Modules that are names themselves.
-_MODULES = ("clicks", "datasets", "plots")
+_MODULES = ("clicks", "datasets", "partitions", "plots")
 __all__ = sorted(["__version__", *_errors.__all__, *_HOMES, *_MODULES])
 
 if not TYPE_CHECKING:

@@ -31,6 +31,7 @@ LAYERS = (
     "model",
     "distributed",
     "training",
+    "partitions",
     "estimators",
     "combining",
     "selection",
@@ -39,6 +40,7 @@ LAYERS = (
     "reporting",
     "plots",
     "compat",
+    "dask",
     "",  # The public names, in ``__init__.py``.
     "cli",
     "__main__",

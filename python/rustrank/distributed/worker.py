@@ -12,8 +12,6 @@ import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rustrank import _rustrank
 from rustrank.data.batches import Batches, ParquetFiles
 from rustrank.data.dataset import Dataset
@@ -24,6 +22,7 @@ from rustrank.data.dataset_building import (
     base_of_text,
     bins_of,
 )
+from rustrank.data.empty import empty_dataset
 from rustrank.distributed.jobs import Job
 from rustrank.distributed.mpi import Ranks, report, require_world, save_note, world
 from rustrank.distributed.shards import Shards
@@ -159,7 +158,7 @@ def _valid(path: str, job: Job, comm: Any, like: Dataset) -> Dataset:
             return shards.dataset(own, like=like, num_threads=num_threads)
     elif whole or comm.rank == 0:
         return Dataset.from_letor(path, like=like, num_threads=num_threads)
-    return _empty(like._core.binning, like._names, like._base)
+    return empty_dataset(like._core.binning, like._names, like._base)
 
 
 def _progress_callback(job: Job, ranks: Ranks) -> Any:
@@ -215,16 +214,9 @@ def _read_shards(
         for block in table.blocks():
             sampler.push(block)
     binning = sampler.choose(team)
-    binned = _empty(binning, parquet.features, None if base is None else base.for_bins(binning))
+    binned = empty_dataset(
+        binning, parquet.features, None if base is None else base.for_bins(binning)
+    )
     if not files:
         return binned
     return Dataset.from_batches(parquet, like=binned, num_threads=reading.num_threads)
-
-
-def _empty(
-    binning: _rustrank.Binning, names: list[str] | None, base: Booster | None = None
-) -> Dataset:
-    """Return a data set without documents, with some bins; the other workers' may have a base."""
-    core = _rustrank.Dataset.empty(binning, base is not None)
-    ids = np.empty(0, np.int64)
-    return Dataset.__new__(Dataset)._finish(core, names, ids, base=base, warns=False)

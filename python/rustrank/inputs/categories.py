@@ -110,6 +110,43 @@ def categories_of(
     return Categories(features, _in_own_form(_lists(found), first)), None
 
 
+@dataclass(frozen=True)
+class PartCategories:
+    """What a part of the rows says of categories, as values that can be written as JSON."""
+
+    features: list[int]
+    #: The different values of each feature that has a list.
+    found: dict[int, list[str] | list[float]]
+    #: Features whose categories are truth values.
+    truths: list[int]
+
+
+def categories_of_part(
+    table: Table, given: Any, names: Sequence[str] | None, missing: float | None
+) -> PartCategories:
+    """Return the categories of a part of the rows, which `joined_categories` takes."""
+    typed = _typed(table)
+    features = sorted({*numbers_of(given, names, table.num_features), *typed})
+    found = _found(_columns(table, features), typed, missing)
+    truths = [feature for feature in found if _has_truths(table.column(feature))]
+    values: dict[int, Any] = {at: sorted(one) for at, one in found.items()}
+    return PartCategories(features, values, truths)
+
+
+def joined_categories(parts: Sequence[PartCategories]) -> Categories:
+    """Return the categories of all rows, those of one table with the rows of all parts.
+
+    The parts have the same categorical features.
+    """
+    found: list[dict[int, Any]] = [
+        {at: set(one) for at, one in part.found.items()} for part in parts
+    ]
+    lists = _lists(found)
+    truths = {feature for part in parts for feature in part.truths}
+    shown_as = {at: [bool(one) for one in lists[at]] for at in truths if at in lists}
+    return Categories(parts[0].features, {**lists, **shown_as})
+
+
 def _in_own_form(lists: dict[int, CategoryList], table: Table) -> dict[int, CategoryList]:
     """Return lists with truth values where a column has these, and in the order that a column keeps."""
     made = dict(lists)

@@ -56,9 +56,7 @@ def cancellable_pool(n_jobs: int) -> Iterator[ThreadPoolExecutor]:
     def is_cancelled() -> bool:
         return cancelled.is_set() or (outer is not None and outer())
 
-    with ThreadPoolExecutor(
-        n_jobs, initializer=IS_CANCELLED.set, initargs=(is_cancelled,)
-    ) as pool:
+    with ThreadPoolExecutor(n_jobs, initializer=IS_CANCELLED.set, initargs=(is_cancelled,)) as pool:
         try:
             yield pool
         except BaseException:
