@@ -90,12 +90,12 @@ def test_every_script_has_scales_and_says_what_held() -> None:
     papers = sorted(PAPERS.glob("*.py"))
     assert [path.stem for path in papers] == [
         "adaptation",
-        "selections",
         "ensemble",
         "exact_step",
         "local_optimum",
         "mcrank",
         "scale",
+        "selections",
         "workers",
     ]
     for path in papers:

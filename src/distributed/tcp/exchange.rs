@@ -40,13 +40,13 @@ impl Operation {
 
 /// A connection to another worker, which does not block.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct PeerLink {
     stream: TcpStream,
     /// Whether the first bytes of a message were sent, and the last were not.
     is_partial: AtomicBool,
 }
 
-impl Link {
+impl PeerLink {
     /// A connection that both sides have agreed on.
     pub(super) fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
@@ -75,14 +75,14 @@ fn head(operation: u64, number: u64, length: u64) -> [u8; HEAD] {
 
 /// Where the bytes of another worker go.
 #[derive(Debug)]
-pub(super) enum Target<'a> {
+pub(super) enum Destination<'a> {
     /// As many bytes as fit.
     Slice(&'a mut [u8]),
     /// As many as it sends.
     Any(Vec<u8>),
 }
 
-impl Target<'_> {
+impl Destination<'_> {
     fn bytes(&mut self) -> &mut [u8] {
         match self {
             Self::Slice(bytes) => bytes,
@@ -95,12 +95,12 @@ impl Target<'_> {
 #[derive(Debug)]
 pub(super) struct Transfer<'a> {
     rank: usize,
-    link: &'a Link,
+    link: &'a PeerLink,
     head: [u8; HEAD],
     own: &'a [u8],
     sent: usize,
     their_head: [u8; HEAD],
-    theirs: Target<'a>,
+    theirs: Destination<'a>,
     received: usize,
     /// The number of bytes after the head, once this is there.
     length: Option<usize>,
@@ -111,10 +111,10 @@ pub(super) struct Transfer<'a> {
 impl<'a> Transfer<'a> {
     pub(super) fn new(
         rank: usize,
-        link: &'a Link,
+        link: &'a PeerLink,
         exchange: &Exchange<'_>,
         own: &'a [u8],
-        theirs: Target<'a>,
+        theirs: Destination<'a>,
     ) -> Self {
         Self {
             rank,
@@ -133,8 +133,8 @@ impl<'a> Transfer<'a> {
     /// The bytes that came, if there was no target for them.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         match self.theirs {
-            Target::Any(bytes) => bytes,
-            Target::Slice(bytes) => bytes.to_vec(),
+            Destination::Any(bytes) => bytes,
+            Destination::Slice(bytes) => bytes.to_vec(),
         }
     }
 
@@ -199,20 +199,20 @@ impl<'a> Transfer<'a> {
         self.has_left = operation == Some(Operation::Leave) && length <= MOST_REASON as u64;
         if !self.has_left {
             let fits = match &self.theirs {
-                Target::Slice(bytes) => bytes.len() as u64 == length,
-                Target::Any(_) => true,
+                Destination::Slice(bytes) => bytes.len() as u64 == length,
+                Destination::Any(_) => true,
             };
             if operation != Some(exchange.operation) || number != exchange.number || !fits {
                 return Err(exchange.disagrees(self.rank, operation, number));
             }
         }
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        if self.has_left || matches!(self.theirs, Target::Any(_)) {
+        if self.has_left || matches!(self.theirs, Destination::Any(_)) {
             let mut bytes = Vec::new();
             let what = format!("the message of rank {}", self.rank);
             bytes.try_reserve_exact(length).map_err(|_| Error::resource(&what, length as u64))?;
             bytes.resize(length, 0);
-            self.theirs = Target::Any(bytes);
+            self.theirs = Destination::Any(bytes);
         }
         self.length = Some(length);
         Ok(())

@@ -1,7 +1,7 @@
 //! How workers find each other: every two of them connect, and check that they belong to the same job.
 
 use super::TcpCommunicator;
-use super::exchange::Link;
+use super::exchange::PeerLink;
 use crate::Interrupt;
 use crate::error::{Error, Result};
 use crate::hash;
@@ -137,7 +137,7 @@ impl TcpListening {
         if rank >= size {
             return Err(Error::param("rank", "rank is out of range").got(rank).expected(size));
         }
-        let mut links: Vec<Option<Link>> = (0..size).map(|_| None).collect();
+        let mut links: Vec<Option<PeerLink>> = (0..size).map(|_| None).collect();
         let until = Until { end: Instant::now() + group.deadline, interrupt: &group.interrupt };
         for (other, link) in links.iter_mut().enumerate().take(rank) {
             *link = Some(connected(rank, other, group, until)?);
@@ -151,7 +151,7 @@ impl TcpListening {
         &self,
         rank: usize,
         group: &TcpGroup,
-        links: &mut [Option<Link>],
+        links: &mut [Option<PeerLink>],
         until: Until<'_>,
     ) -> Result<()> {
         let of_port = |error: io::Error| failed("the listening port", &error);
@@ -239,7 +239,7 @@ impl Callers {
 fn checked(
     rank: usize,
     group: &TcpGroup,
-    links: &[Option<Link>],
+    links: &[Option<PeerLink>],
     hello: Option<Hello>,
 ) -> std::result::Result<usize, Refusal> {
     let hello = hello.ok_or(Refusal::Stranger)?;
@@ -258,11 +258,11 @@ fn checked(
 }
 
 /// The connection of a worker that is told so; `None` if it is gone, and may come again.
-fn welcomed(stream: TcpStream, group: &TcpGroup) -> Option<Link> {
+fn welcomed(stream: TcpStream, group: &TcpGroup) -> Option<PeerLink> {
     let answer = [&MAGIC[..], &group.token.0, &[0; 8]].concat();
     stream.set_write_timeout(Some(PATIENCE)).ok()?;
     (&stream).write_all(&answer).ok()?;
-    Link::new(stream).ok()
+    PeerLink::new(stream).ok()
 }
 
 /// Tells a connection why it is refused, without the token.
@@ -273,7 +273,7 @@ fn refuse(mut stream: &TcpStream, refusal: Refusal) {
 }
 
 /// The connection to a worker of a lower rank.
-fn connected(rank: usize, other: usize, group: &TcpGroup, until: Until<'_>) -> Result<Link> {
+fn connected(rank: usize, other: usize, group: &TcpGroup, until: Until<'_>) -> Result<PeerLink> {
     let address = &group.addresses[other];
     let hello = Hello {
         token: group.token.0,
@@ -312,7 +312,7 @@ fn connected(rank: usize, other: usize, group: &TcpGroup, until: Until<'_>) -> R
             let what = format!("{at} refused the connection: {}", refusal.text());
             Err(Error::comm("comm.refused", what))
         }
-        None => Link::new(stream).map_err(of_link),
+        None => PeerLink::new(stream).map_err(of_link),
     }
 }
 
@@ -359,7 +359,7 @@ fn failed(what: &str, error: &io::Error) -> Error {
 fn absent(
     rank: usize,
     group: &TcpGroup,
-    links: &[Option<Link>],
+    links: &[Option<PeerLink>],
     refused: Option<Refusal>,
 ) -> Error {
     let missing = links.iter().enumerate().skip(rank + 1).filter(|(_, link)| link.is_none());

@@ -21,7 +21,7 @@ use super::Communicator;
 use crate::Interrupt;
 use crate::error::{Error, Result, lock};
 use bytemuck::Pod;
-use exchange::{Exchange, Link, Operation, Target, Transfer};
+use exchange::{Destination, Exchange, Operation, PeerLink, Transfer};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -37,7 +37,7 @@ const MOST_WHOLE: usize = 16 << 10;
 pub struct TcpCommunicator {
     rank: usize,
     /// The connections to the other workers; `None` at this worker's own rank.
-    links: Vec<Option<Link>>,
+    links: Vec<Option<PeerLink>>,
     deadline: Duration,
     interrupt: Mutex<Interrupt>,
     calls: AtomicU64,
@@ -48,7 +48,7 @@ pub struct TcpCommunicator {
 
 impl TcpCommunicator {
     /// The connections at the ranks of the other workers.
-    fn new(rank: usize, links: Vec<Option<Link>>, group: &TcpGroup) -> Self {
+    fn new(rank: usize, links: Vec<Option<PeerLink>>, group: &TcpGroup) -> Self {
         Self {
             rank,
             links,
@@ -87,7 +87,7 @@ impl TcpCommunicator {
     }
 
     /// The other workers, in the order of their ranks.
-    fn others(&self) -> impl Iterator<Item = (usize, &Link)> {
+    fn others(&self) -> impl Iterator<Item = (usize, &PeerLink)> {
         self.links.iter().enumerate().filter_map(|(rank, link)| Some((rank, link.as_ref()?)))
     }
 
@@ -121,7 +121,13 @@ impl TcpCommunicator {
         let own: &[u8] = bytemuck::cast_slice(values);
         let parts = parts_of(theirs, values.len());
         let transfers = self.others().zip(parts).map(|((rank, link), part)| {
-            Transfer::new(rank, link, exchange, own, Target::Slice(bytemuck::cast_slice_mut(part)))
+            Transfer::new(
+                rank,
+                link,
+                exchange,
+                own,
+                Destination::Slice(bytemuck::cast_slice_mut(part)),
+            )
         });
         exchange.run(&mut transfers.collect::<Vec<_>>())?;
         self.join_all(theirs, values, join);
@@ -158,7 +164,13 @@ impl TcpCommunicator {
         let parts = parts_of(theirs, width);
         let transfers = self.others().zip(parts).map(|((rank, link), part)| {
             let own = bytemuck::cast_slice(&values[starts[rank]..starts[rank + 1]]);
-            Transfer::new(rank, link, exchange, own, Target::Slice(bytemuck::cast_slice_mut(part)))
+            Transfer::new(
+                rank,
+                link,
+                exchange,
+                own,
+                Destination::Slice(bytemuck::cast_slice_mut(part)),
+            )
         });
         exchange.run(&mut transfers.collect::<Vec<_>>())?;
         let mut parts: Vec<&mut [T]> = Vec::with_capacity(size);
@@ -172,7 +184,13 @@ impl TcpCommunicator {
         self.join_all(theirs, own, join);
         let own = bytemuck::cast_slice(own);
         let transfers = self.others().zip(parts).map(|((rank, link), part)| {
-            Transfer::new(rank, link, exchange, own, Target::Slice(bytemuck::cast_slice_mut(part)))
+            Transfer::new(
+                rank,
+                link,
+                exchange,
+                own,
+                Destination::Slice(bytemuck::cast_slice_mut(part)),
+            )
         });
         exchange.run(&mut transfers.collect::<Vec<_>>())
     }
@@ -226,7 +244,7 @@ impl Communicator for TcpCommunicator {
     fn allgather(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.collective(Operation::Gather, 0, |exchange| {
             let transfers = self.others().map(|(rank, link)| {
-                Transfer::new(rank, link, exchange, own, Target::Any(Vec::new()))
+                Transfer::new(rank, link, exchange, own, Destination::Any(Vec::new()))
             });
             let mut transfers: Vec<_> = transfers.collect();
             exchange.run(&mut transfers)?;
