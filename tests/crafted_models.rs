@@ -336,3 +336,22 @@ fn what_is_no_model_is_told_from_its_start() {
     assert!(within(MIB, || Model::load(&path)).is_err());
     std::fs::remove_file(&path).unwrap();
 }
+
+#[test]
+fn thresholds_below_all_singles_are_exported_to_lightgbm() {
+    for threshold in [-6.7e93, f64::MIN, -1e39] {
+        let tree = chain(1, |_| Split { threshold, ..Split::default() });
+        let leaf = |value| Leaf { value, ..Leaf::default() };
+        let tree = Tree::new(tree.splits().to_vec(), vec![leaf(1.0), leaf(2.0)]);
+        let forest = Forest::foreign(1, CellType::F32, vec![], vec![], vec![tree]).unwrap();
+        let mut model = Model::new(1);
+        model.add(Component::new(Part::Forest(forest))).unwrap();
+        let back = Model::from_any(&model.to_foreign("lightgbm").unwrap()).unwrap();
+        let rows = [-1e38, 0.0, 1e38, f64::from(f32::MIN), f64::NAN];
+        let [mut scores, mut again] = [[0.0; 5]; 2];
+        model.scorer().score(&rows, &mut scores).unwrap();
+        back.scorer().score(&rows, &mut again).unwrap();
+        assert_eq!(scores[..4], [scores[0]; 4], "{threshold}");
+        assert_eq!(scores, again, "{threshold}");
+    }
+}

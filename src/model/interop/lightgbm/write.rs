@@ -135,7 +135,8 @@ const MOST_WORDS: u64 = 1 << 25;
 const LARGEST_CATEGORY: u32 = 1_000_000;
 
 /// The largest double whose nearest single, for finite ones a finite one, is at most `threshold`. Where that is all
-/// of them, infinity, as LightGBM has it: an infinite value goes with the finite ones.
+/// of them, infinity, as LightGBM has it: an infinite value goes with the finite ones. Where it is none, the least
+/// double.
 fn largest(threshold: f64) -> f64 {
     let single = at_most(threshold);
     if single >= f32::MAX {
@@ -143,7 +144,8 @@ fn largest(threshold: f64) -> f64 {
     }
     // Half way to the next single: it goes to the even one of the two.
     let half = f64::midpoint(f64::from(single), f64::from(single.next_up()));
-    if half as f32 == single { half } else { half.next_down() }
+    let largest = if half as f32 == single { half } else { half.next_down() };
+    largest.max(f64::MIN)
 }
 
 /// From 0 on splits, and below 0 leaves, the first of which is -1.
