@@ -61,7 +61,8 @@ def _case(findings: Findings, case: Case, is_open: bool) -> html.Markup:
     head = ["doc", "label", f"rank, {second}", f"rank, {first}", "moved", f"score, {second}"]
     head.append(f"score, {first}")
     docs = html.table(f"Query {query}: docs that stand high in either ranking", head, rows)
-    return html.folded(title, docs, _why(findings, case), is_open=is_open)
+    tied = html.note("Docs with equal scores share a rank.") if case.has_ties else None
+    return html.folded(title, docs, tied, _why(findings, case), is_open=is_open)
 
 
 def _moved(places: int) -> str:
@@ -74,7 +75,10 @@ def _moved(places: int) -> str:
 def _why(findings: Findings, case: Case) -> html.Markup:
     swap = case.swap
     if swap is None:
-        return html.note("No two docs with different labels near the top are in another order.")
+        return html.note(
+            "Near the top, the two rankings order no two docs with different labels the other way round whose "
+            f"exchange changes {findings.metric}; docs with equal scores have no order."
+        )
     side, metric = findings.side, findings.metric
     first, second = case.values
     winner, loser = (second, first) if case.difference > 0 else (first, second)

@@ -1,8 +1,8 @@
 """Queries that two rankers rank differently: which documents changed places, and due to which features.
 
 A *case* is a query with the top documents of both rankings. Its *swap* is the pair of documents that the two
-rankers order differently and whose exchange changes the metric most. The contributions of features to the
-order of the pair are Shapley values.
+rankers order differently and whose exchange changes the metric most; a ranker that ties two documents orders
+neither above the other. The contributions of features to the order of the pair are Shapley values.
 """
 
 from __future__ import annotations
@@ -62,8 +62,10 @@ class Case:
     query: int
     #: The metric of the query by ranker.
     values: dict[str, float]
-    #: By ranker, the rank of each shown row.
+    #: By ranker, the rank of each shown row; rows with equal scores share the rank of the first of them.
     ranks: dict[str, dict[int, int]]
+    #: Whether some shown row shares its rank.
+    has_ties: bool
     shown: list[int]
     num_docs: int
     swap: Swap | None
@@ -87,9 +89,19 @@ class CaseFinder:
     def cases(self, chosen: Ints) -> list[Case]:
         """Return the cases of some queries."""
         query = self.side.query
-        order = np.argsort(query, kind="stable")
+        order = self._order(query)
         ends = np.searchsorted(query[order], np.arange(len(self.side.query_ids) + 1))
         return [self._case(at, order[ends[at] : ends[at + 1]]) for at in chosen.tolist()]
+
+    def _order(self, query: Ints) -> Ints:
+        """Return the rows by query; within one, named documents by name, so that their order does not matter."""
+        side = self.side
+        if side.doc_ids is None:
+            return np.argsort(query, kind="stable")
+        # Documents of one name are told apart by what the page shows of them.
+        keys: list[Any] = [side.by_ranker[name] for name in self.values]
+        keys += [side.labels, np.array(side.doc_ids, object).astype(str), query]
+        return np.lexsort(keys)
 
     def _case(self, query: int, rows: Ints) -> Case:
         ranks = {name: _ranks(self.side.by_ranker[name][rows]) for name in self.values}
@@ -97,8 +109,7 @@ class CaseFinder:
         first, second = self.values
         winner = second if values[second] > values[first] else first
         pair = self._pair(rows, ranks, winner)
-        depth = np.minimum(*ranks.values())
-        shown = depth <= _SHOWN
+        shown = self._is_high(rows, _SHOWN)
         swap = None
         if pair is not None:
             better, worse, delta = pair
@@ -111,7 +122,15 @@ class CaseFinder:
             name: dict(zip(rows[kept].tolist(), of_query[kept].tolist(), strict=True))
             for name, of_query in ranks.items()
         }
-        return Case(query, values, of_rows, rows[kept].tolist(), len(rows), swap)
+        has_ties = any((np.bincount(one)[one[kept]] > 1).any() for one in ranks.values())
+        return Case(query, values, of_rows, has_ties, rows[kept].tolist(), len(rows), swap)
+
+    def _is_high(self, rows: Ints, number: int) -> NDArray[np.bool_]:
+        """Return which rows are among the first of either ranking; of equal scores, the first rows are."""
+        found = np.zeros(len(rows), np.bool_)
+        for name in self.values:
+            found[np.argsort(-self.side.by_ranker[name][rows], kind="stable")[:number]] = True
+        return found
 
     def _pair(
         self, rows: Ints, ranks: dict[str, Ints], winner: str
@@ -119,7 +138,7 @@ class CaseFinder:
         """Return the pair of documents, as places in ``rows``, whose exchange costs most."""
         loser = next(name for name in self.values if name != winner)
         labels = self.side.labels[rows].astype(np.float64)
-        deep = np.flatnonzero((ranks[winner] <= _DEEP) | (ranks[loser] <= _DEEP))
+        deep = np.flatnonzero(self._is_high(rows, _DEEP))
         better, worse = (side.ravel() for side in np.meshgrid(deep, deep, indexing="ij"))
         wanted = (
             (labels[better] > labels[worse])
@@ -136,6 +155,8 @@ class CaseFinder:
         better, worse = better[likely], worse[likely]
         deltas = self._deltas(self.side.by_ranker[winner][rows], labels, better, worse)
         best = int(np.argmax(deltas))
+        if deltas[best] <= 0:
+            return None
         return int(better[best]), int(worse[best]), float(deltas[best])
 
     def _deltas(self, scores: Floats, labels: Floats, first: Ints, second: Ints) -> Floats:
@@ -211,10 +232,8 @@ def contrast(booster: Booster, cells: Floats, above: int, below: int) -> Floats 
 
 
 def _ranks(scores: Floats) -> Ints:
-    """Return ranks from 1; documents with equal scores keep the order of their rows."""
-    ranks = np.empty(len(scores), np.int64)
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    return ranks
+    """Return ranks from 1; documents with equal scores share the rank of the first of them."""
+    return 1 + np.searchsorted(np.sort(-scores), -scores, side="left")
 
 
 def most_changed(compared: Floats, number: int) -> tuple[Ints, Ints]:
