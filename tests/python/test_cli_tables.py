@@ -448,3 +448,18 @@ def test_inspect_tells_of_columns_that_are_no_numbers(run: Callable[..., str]) -
     assert "no labels" in told
     said = run("inspect", "brands.parquet", code=2)
     assert "--qid: brands.parquet has no column 'qid'; its columns are x0, query, x1" in said
+
+
+def test_inspect_tells_whether_the_rows_of_a_query_stand_together(run: Callable[..., str]) -> None:
+    table = pd.read_csv("test.csv")
+    turned = table[::-1]
+    mixed = table.sample(frac=1, random_state=0)
+    for given, is_sorted in ((table, True), (turned, True), (mixed, False)):
+        given.to_parquet("rows.parquet", index=False)
+        given.to_csv("rows.csv", index=False)
+        for file in ("rows.parquet", "rows.csv"):
+            assert (
+                json.loads(run("inspect", file, *COLUMNS, "--json"))["sorted_by_qid"] is is_sorted
+            )
+            said = "the docs of a query do not stand together" in run("inspect", file, *COLUMNS)
+            assert said is not is_sorted

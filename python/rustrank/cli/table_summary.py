@@ -49,7 +49,7 @@ def table_summary(docs: Docs) -> dict[str, Any]:
         "median_docs": int(sizes[(len(sizes) - 1) // 2]),
         "max_docs": int(sizes[-1]),
         "repeated_rows": docs.num_docs - len(np.unique(np.stack(cells, axis=1), axis=0)),
-        "sorted_by_qid": True,
+        "sorted_by_qid": bool(1 + np.count_nonzero(np.diff(codes)) == len(sizes)),
         "bad_lines": 0,
         "features": features,
         "text": text,

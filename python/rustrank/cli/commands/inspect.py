@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _EPILOG = """\
 FILE is LETOR or SVMlight text, plain or gzip; a table, *.parquet, *.csv or *.tsv, in which --label and
 --qid name columns; or a model of rustrank, LightGBM, XGBoost or CatBoost. The exit code is 65 if the file
-cannot be loaded: lines cannot be read, the docs of a query do not stand together, or no line has a
-feature; and if a model is not complete.
+cannot be loaded: lines cannot be read, the docs of a query do not stand together in text (in a table they
+need not), or no line has a feature; and if a model is not complete.
 
 examples:
   rustrank inspect train.txt.gz
