@@ -77,3 +77,28 @@ def test_adapting_ranks_within_queries_is_refused() -> None:
     base = rr.train(rr.Dataset(DATA.X, DATA.y, qid=DATA.qid, query_ranks=True), num_trees=3)
     with pytest.raises(rr.ParamError, match="ranks features within queries"):
         rr.adapt(base, (DATA.X, DATA.y, DATA.qid))
+
+
+def test_one_row_is_a_table_with_one_row() -> None:
+    brands = np.array(list("abc"))[np.arange(len(DATA.y)) % 3]
+    frame = _frame().drop(columns="w").assign(brand=brands)
+    train = rr.Dataset(frame, "label", qid="query", categorical=["brand"])
+    with_text = rr.train(train, num_trees=5)
+    numbers = frame.drop(columns="brand")
+    plain = rr.train(rr.Dataset(numbers, "label", qid="query"), num_trees=5)
+    for booster, table in ((with_text, frame), (plain, numbers)):
+        table = table[booster.feature_names]
+        first, second = table.iloc[0], table.iloc[1]
+        scores = booster.predict(table)
+        forms = (first, first[::-1], dict(first), dict(first[::-1]), list(first), tuple(first))
+        for row in (*forms, first.to_numpy(), first.to_numpy().astype(object)):
+            assert booster.predict(row) == scores[:1]
+            assert np.array_equal(booster.explain(row), booster.explain(table.head(1)))
+            found = booster.contrast(row, second)
+            assert np.array_equal(found, booster.contrast(table.iloc[[0]], table.iloc[[1]]))
+        with pytest.raises(TypeError, match=r"pandas Series: one column"):
+            booster.predict(table.iloc[:, 0])
+        with pytest.raises(rr.DataError, match="lacks"):
+            booster.predict(dict(first[1:]))
+        with pytest.raises(rr.DataError, match="below has another number of features"):
+            booster.contrast(first, list(second)[1:])

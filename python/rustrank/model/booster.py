@@ -25,6 +25,7 @@ from rustrank.inputs.feature_names import check_joined_names
 from rustrank.inputs.keywords import OF_PREDICT_OF_MODEL, refuses_unknown
 from rustrank.inputs.queries import as_queries
 from rustrank.inputs.scalars import decoded, real, text, whole
+from rustrank.inputs.single_rows import as_rows
 from rustrank.inputs.tables import (
     Table,
     as_block,
@@ -203,8 +204,9 @@ class Booster(RankingModel, DescribedModel):
         Parameters
         ----------
         X : array-like of shape (num_docs, num_raw_features), or Dataset
-            Raw features in any form that `Dataset` accepts, or one row of them; named columns are matched
-            to `feature_names`, and others are left out. Or a dataset made ``like=`` the training set or
+            Raw features in any form that `Dataset` accepts; named columns are matched to `feature_names`,
+            and others are left out. Or one row of them: an array of one dimension, a list, a mapping from
+            names to values, or a Series of pandas whose index has the names, as ``frame.iloc[0]``. Or a dataset made ``like=`` the training set or
             this booster; its base scores are added. Models with a net, a linear part or trees of LightGBM have no bins:
             they score a dataset that was made with them as ``base=``.
         qid, group : array-like or str, optional
@@ -382,24 +384,21 @@ class Booster(RankingModel, DescribedModel):
         Parameters
         ----------
         above, below : array-like of shape (num_features,)
-            The raw features of the two docs: numbers, or frames of one row, whose columns are matched by name.
+            The raw features of the two docs: each one row, as `predict` takes it, or a table of one row.
         missing, infinite
             As for `predict`.
         """
         reading = self._reading(missing, infinite, 1)
-        if labels_of(above) and labels_of(below):
-            tables = [_table(self._core, one, reading) for one in (above, below)]
-            for name, table in zip(("above", "below"), tables, strict=True):
-                if table.num_rows != 1:
-                    raise DataError(
-                        f"{name}: got {table.num_rows} rows, expected one", code="shape"
-                    )
-            pair = np.concatenate([in_one_piece(table) for table in tables])
+        tables = [
+            _table(self._core, one, reading, name)
+            for name, one in (("above", above), ("below", below))
+        ]
+        for name, table in zip(("above", "below"), tables, strict=True):
+            if table.num_rows != 1:
+                raise DataError(f"{name}: got {table.num_rows} rows, expected one", code="shape")
+        pair = np.concatenate([in_one_piece(table) for table in tables])
+        with feature_names_in_errors(tables[0]), read_by_a_model():
             return self._core.contrast(pair, reading)
-        pair = np.stack([_row(above, "above"), _row(below, "below")])
-        return _by_blocks(
-            self._core, pair, reading, lambda rows: self._core.contrast(rows, reading)
-        )
 
     @functools.cached_property
     def _missing(self) -> float:
@@ -757,31 +756,10 @@ def _of_queries(
         return as_block(table), queries
 
 
-def _row(doc: Any, name: str) -> NDArray[Any]:
-    """Return the features of one document as a vector."""
-    features = np.asarray(doc)
-    features = features[0] if features.ndim == 2 and len(features) == 1 else features
-    if features.ndim != 1 or features.dtype.kind not in "fiub":
-        message = (
-            f"{name} must be the numbers of one doc: got {features.dtype} of shape {features.shape}"
-        )
-        raise DataError(message, code="shape")
-    return features
-
-
-def _table(core: _rustrank.Booster, X: Any, reading: ReadOptions) -> Table:
+def _table(core: _rustrank.Booster, X: Any, reading: ReadOptions, name: str = "X") -> Table:
     expected = core.num_raw_features, core.feature_names
-    table = columns_of(as_table(_as_rows(X)), expected, "X", "the model")
+    table = columns_of(as_table(as_rows(X)), expected, name, "the model")
     return numbered_for(core, table, reading.missing)
-
-
-def _as_rows(X: Any) -> Any:
-    """Return one row as a table with one row."""
-    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "fiub":
-        return X[None, :]
-    if isinstance(X, (list, tuple)) and X and all(isinstance(x, (int, float)) for x in X):
-        return [X]
-    return X
 
 
 def _changed(core: _rustrank.Booster) -> Booster:
