@@ -149,6 +149,31 @@ def test_contributions_are_those_of_xgboost(tmp_path: Path) -> None:
     assert np.allclose(found, wanted, rtol=0, atol=1e-5)
 
 
+def test_covers_are_the_hessians_of_the_saved_file(tmp_path: Path) -> None:
+    ranker = compat.XGBRanker(n_estimators=10, importance_type="cover").fit(X, Y, qid=QID)
+    booster = ranker.get_booster()
+    booster.save_model(tmp_path / "m.json")
+    kinds = ("weight", "cover", "total_cover")
+    found: list[Any] = [booster.get_score(importance_type=kind) for kind in kinds]
+    count, cover, total = found
+    assert total == pytest.approx({name: cover[name] * count[name] for name in count})
+    whole = sum(cover.values())
+    assert ranker.feature_importances_ == pytest.approx([one / whole for one in cover.values()])
+    again = compat.Booster(model_file=tmp_path / "m.json")
+    assert again.get_score(importance_type="cover") == pytest.approx(cover)
+    with pytest.raises(rr.ParamError, match="expected one of 'weight', 'gain', 'total_gain', 'cov"):
+        booster.get_score(importance_type="covers")
+    xgboost = pytest.importorskip("xgboost")
+    theirs = xgboost.Booster(model_file=tmp_path / "m.json")
+    assert theirs.get_score(importance_type="total_cover") == pytest.approx(total, rel=1e-5)
+    theirs = xgboost.train({"objective": "rank:ndcg"}, xgboost.DMatrix(X, Y, qid=QID), 10)
+    theirs.save_model(tmp_path / "m.json")
+    read = compat.Booster(model_file=tmp_path / "m.json")
+    for kind in ("cover", "total_cover"):
+        wanted = theirs.get_score(importance_type=kind)
+        assert read.get_score(importance_type=kind) == pytest.approx(wanted, rel=1e-5)
+
+
 def test_a_file_with_rounds_after_the_best_is_read_with_a_warning(tmp_path: Path) -> None:
     for library in (compat, pytest.importorskip("xgboost")):
         for parallel in (1,) if library is compat else (1, 3):

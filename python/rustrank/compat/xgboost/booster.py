@@ -15,7 +15,7 @@ from rustrank.compat.scoring import part_of, scores_of_rounds
 from rustrank.compat.wording import in_words_of
 from rustrank.compat.xgboost.data import DMatrix, as_matrix, check_names
 from rustrank.compat.xgboost.objectives import is_transformed, predicted
-from rustrank.compat.xgboost.parameters import as_params, measures_of
+from rustrank.compat.xgboost.parameters import IMPORTANCE_TYPES, as_params, measures_of
 from rustrank.compat.xgboost.positional import positional_too
 from rustrank.data.dataset_building import wrong_base
 from rustrank.errors import DataError, ParamError, dropped_warnings, wrong_kind, wrong_value
@@ -315,21 +315,37 @@ class Booster:
 
         ``weight`` is the number of splits, ``total_gain`` twice what they take off the loss, as XGBoost
         leaves out a factor 1/2, ``gain`` that on average. XGBoost doubles the hessians of its rankers, so that
-        its gains are half of these; those of a model of its own are as it wrote them.
+        its gains are half of these; those of a model of its own are as it wrote them. ``total_cover`` is the sum
+        of the hessians (``sum_hessian``) that `save_model` writes for the nodes of these splits, ``cover`` that on
+        average.
         """
         if fmap:
             raise wrong_value("fmap", fmap, "'': names are those of the data")
-        if importance_type not in ("weight", "gain", "total_gain"):
-            hint = "rustrank keeps no hessians of nodes"
-            expected = f"'weight', 'gain' or 'total_gain': {hint}"
+        if importance_type not in IMPORTANCE_TYPES:
+            expected = f"one of {', '.join(map(repr, IMPORTANCE_TYPES))}"
             raise wrong_value("importance_type", importance_type, expected)
         counts = self.native.feature_importance("count")
-        gains = 2.0 * self.native.feature_importance("reduction")
-        values = {"weight": counts, "total_gain": gains}.get(importance_type)
-        if values is None:
-            values = gains / np.maximum(counts, 1)
+        if importance_type in ("cover", "total_cover"):
+            values = self._total_covers()
+        else:
+            values = 2.0 * self.native.feature_importance("reduction")
+        if importance_type == "weight":
+            values = counts
+        elif importance_type in ("gain", "cover"):
+            values = values / np.maximum(counts, 1)
         names = self.native.feature_names
         return {names[at]: float(values[at]) for at in np.flatnonzero(counts)}
+
+    def _total_covers(self) -> NDArray[np.float64]:
+        """Return the sum of the hessians of the nodes that each feature splits, as a saved file has them."""
+        with in_words_of(), dropped_warnings(LATER_ROUNDS):
+            model = json.loads(self.native._core.export("xgboost", None))
+        totals = np.zeros(self.native.num_features)
+        for tree in model["learner"]["gradient_booster"]["model"]["trees"]:
+            is_split = np.array(tree["left_children"]) >= 0
+            features = np.array(tree["split_indices"], np.int64)[is_split]
+            np.add.at(totals, features, np.array(tree["sum_hessian"], np.float64)[is_split])
+        return totals
 
     def get_fscore(self, fmap: str = "") -> dict[str, float | list[float]]:
         """Return the number of splits on each feature that has some."""

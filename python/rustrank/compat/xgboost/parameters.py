@@ -53,15 +53,15 @@ _ACCEPTED = (
     "verbosity",
 )
 _WEIGHTED_SAMPLES = "rustrank draws documents uniformly; rr.train(doc_sampling='importance')"
+#: What the importance of a feature may be.
+IMPORTANCE_TYPES = ("weight", "gain", "total_gain", "cover", "total_cover")
 #: What only has a meaning here with the value that turns it off.
 _FIXED = {
     "base_score": Fixed((None,), "a constant changes no ranking; base_margin= has scores of rows"),
     "colsample_bylevel": Fixed((1, None), "rustrank draws features for each tree or node"),
     "device": Fixed(("cpu", None), "rustrank trains on the CPU"),
     "enable_categorical": Fixed((True, False), "columns of a categorical type are categories"),
-    "importance_type": Fixed(
-        ("gain", "weight", "total_gain", None), "rustrank keeps no hessians of nodes (cover)"
-    ),
+    "importance_type": Fixed((*IMPORTANCE_TYPES, None), "XGBoost has no others"),
     "lambdarank_bias_norm": Fixed((1, None), "rr.Dataset(position=) learns a position bias"),
     "lambdarank_unbiased": Fixed(
         (False, None), "rr.Dataset(position=) learns a position bias from clicks"
