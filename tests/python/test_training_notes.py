@@ -168,3 +168,34 @@ def test_cross_validation_warns_of_it() -> None:
     ranker = rr.LambdaMART(n_estimators=2, gain="linear")
     with pytest.warns(rr.RustrankWarning, match="trained with gain='linear'"):
         rr.cross_validate(ranker, X, y, qid=qid, folds=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "largest", "metric"),
+    [
+        ({"gain": [0, 1, 3]}, 2, "ndcg@10"),
+        ({"gain": [0, 1, 3, 8]}, 2, "err@10"),
+        ({"gain": "linear"}, 1, "ndcg@10"),
+        ({"relevant_from": 0.5}, 2, "map"),
+        ({"max_label": 2}, 2, "err"),
+    ],
+)
+def test_options_that_mean_the_same_for_all_labels_are_no_reason_to_warn(
+    options: dict[str, Any], largest: int, metric: str
+) -> None:
+    X, y, qid = docs_with_gaps(0, np.nan)
+    y = np.minimum(y, largest)
+    booster = rr.train(rr.Dataset(X, y, qid=qid), num_trees=2, **options)
+    ranker = rr.LambdaMART(n_estimators=2, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        booster.evaluate(rr.Dataset(X, y, qid=qid, like=booster), metric)
+        rr.evaluate(booster, y, X=X, qid=qid, metrics=metric)
+        rr.compare(booster, np.arange(len(y)), y, X=X, qid=qid, metrics=metric, resamples=10)
+        rr.report({"model": booster}, y, X=X, qid=qid, metrics=metric, resamples=10)
+        rr.cross_validate(ranker, X, y, qid=qid, folds=2, metrics=metric)
+    # With a larger label, the values differ.
+    y = np.where(np.arange(len(y)) == 0, 3 if largest == 2 else 2, y)
+    if "relevant_from" not in options and options != {"gain": [0, 1, 3, 8]}:
+        with pytest.warns(rr.RustrankWarning, match="trained with"):
+            rr.evaluate(booster, y, X=X, qid=qid, metrics=metric)

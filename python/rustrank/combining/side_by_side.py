@@ -133,7 +133,7 @@ class SideBySide(ScoredRows):
     def evaluate_all(self, judging: Judging) -> dict[str, Evaluation]:
         """Return the metrics of each ranker."""
         for booster in self.boosters.values():
-            warn_of_other_scale(booster, judging)
+            warn_of_other_scale(booster, judging, self.labels)
         return {name: self.evaluate(scores, judging) for name, scores in self.by_ranker.items()}
 
     def score(self, booster: Booster) -> NDArray[np.float64]:

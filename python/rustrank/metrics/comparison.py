@@ -353,7 +353,7 @@ def compare(
     queries = judged.queries, judged.query_ids
     parts = as_segments(judged.segments, *queries, column=segments)
     for one in (a, b):
-        warn_of_other_scale(one, judging)
+        warn_of_other_scale(one, judging, judged.labels)
     first, second = (
         judge_docs(scores_of(one, judged, name, judging.num_threads), judged, judging)
         for one, name in zip((a, b), called, strict=True)

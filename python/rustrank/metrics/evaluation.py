@@ -418,7 +418,7 @@ def evaluate(
     judged = judged_docs(docs, {**arguments, "query_weight": query_weight, "segments": segments})
     queries = judged.queries, judged.query_ids
     parts = as_segments(judged.segments, *queries, column=segments)
-    warn_of_other_scale(scores, judging)
+    warn_of_other_scale(scores, judging, judged.labels)
     found = scores_of(scores, judged, "scores", judging.num_threads)
     result = judge_docs(found, judged, judging)
     warn_of_nothing(result)

@@ -452,9 +452,9 @@ class Booster(RankingModel, DescribedModel):
         """
         as_dataset(dataset, "dataset")
         judging = Judging(metrics, gain, ties, empty, relevant_from, max_label, num_threads)
-        warn_of_other_scale(self, judging)
-        scores = self.predict(dataset, num_threads=num_threads)
         docs = judged_docs(dataset, {})
+        warn_of_other_scale(self, judging, docs.labels)
+        scores = self.predict(dataset, num_threads=num_threads)
         parts = as_segments(segments, docs.queries, docs.query_ids)
         result = judge_docs(scores, docs, judging)
         warn_of_nothing(result)

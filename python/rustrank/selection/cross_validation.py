@@ -226,7 +226,7 @@ def cross_validate(
                 left_out = rows_of(read.X, held), docs.query[held]
                 for name, ranker in named.items():
                     fitted = _fitted(name, ranker, fold)
-                    warn_of_other_scale(fitted, judging)
+                    warn_of_other_scale(fitted, judging, docs.y)
                     rows = unjudged_docs(*left_out, None)
                     scores[name][repeat, held] = scores_of(fitted, rows, name)
                     step()
