@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -401,3 +402,30 @@ def test_a_depth_of_zero_alone_is_no_limit_in_xgboost() -> None:
 
     assert largest() == 6
     assert largest(max_depth=0) > 6
+
+
+def test_who_asks_for_quiet_gets_no_warning_of_constant_features() -> None:
+    names = [f"quiet {at}" for at in range(X.shape[1])]
+    features = np.where(np.arange(X.shape[1]) == 2, 1.0, X)
+    frame = pd.DataFrame(features, columns=names)
+
+    def by_lightgbm(**how: Any) -> None:
+        data = lgb.Dataset(frame, Y, group=SIZES)
+        lgb.train({"objective": "lambdarank", **how}, data, 1)
+        lgb.LGBMRanker(n_estimators=1, **how).fit(frame, Y, group=SIZES)
+
+    def by_xgboost(**how: Any) -> None:
+        xgb.train({**NDCG, **how}, xgb.DMatrix(frame, Y, qid=QID), 1)
+        xgb.XGBRanker(n_estimators=1, **how).fit(frame, Y, qid=QID)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        by_lightgbm(verbose=-1)
+        by_lightgbm(verbosity=-1)
+        by_xgboost(verbosity=0)
+    # A warning that was not shown comes later where it is wanted.
+    with pytest.warns(rr.RustrankWarning, match="1 of 6 features have one value"):
+        by_lightgbm(verbose=0)
+    frame.columns = [f"again {at}" for at in range(X.shape[1])]
+    with pytest.warns(rr.RustrankWarning, match="1 of 6 features have one value"):
+        by_xgboost(verbosity=1)

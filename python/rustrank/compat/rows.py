@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rustrank.compat.finite import with_infinite_clipped
-from rustrank.data.dataset import Dataset
+from rustrank.data.dataset import CONSTANT, Dataset
 from rustrank.data.dataset_building import QUERY_COLUMN
 from rustrank.errors import DataError, dropped_warnings, shown, wrong_kind
 from rustrank.estimators.fitting import weight_of_queries
@@ -132,12 +133,14 @@ class LazyRows:
         """Return the weights in training."""
         return {"row_weight": self.row_weight, "query_weight": self.query_weight}
 
-    def for_training(self, base: Booster | None, options: Mapping[str, Any]) -> BinnedRows:
-        """Return the rows binned, as a training set."""
+    def for_training(
+        self, base: Booster | None, options: Mapping[str, Any], *, is_quiet: bool = False
+    ) -> BinnedRows:
+        """Return the rows binned, as a training set; without a warning of constant features if quiet."""
         if not _is_made_with(self._binned, (base,), options):
-            dataset = self._dataset(
-                **self.training_weights(), base=base, categorical=self.categorical, **options
-            )
+            own = {"base": base, "categorical": self.categorical, **self.training_weights()}
+            with dropped_warnings(CONSTANT) if is_quiet else nullcontext():
+                dataset = self._dataset(**own, **options)
             self._binned = BinnedRows(dataset, (base,), repr(options))
         assert self._binned is not None  # noqa: S101 - made above
         return self._binned

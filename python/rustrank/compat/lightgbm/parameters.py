@@ -376,13 +376,16 @@ def _data(given: Given, made: Translation) -> None:
 
 def _run(given: Given, made: Translation) -> None:
     metric, at = given.take("metric"), given.take("eval_at")
+    verbosity = str(given.take("verbosity", 1))
     made.other |= {
         "metrics": metrics_of(metric, at, given.name("metric")),
         "num_boost_round": made.train["num_trees"] if "num_iterations" in given.names else None,
         "first_metric_only": given.flag("first_metric_only", False),
         "early_stopping_round": given.count("early_stopping_round", 0, -(2**31)),
         "early_stopping_min_delta": given.number("early_stopping_min_delta", 0.0),
-        "is_verbose": str(given.take("verbosity", 1)) not in ("-1", "0", "False"),
+        "is_verbose": verbosity not in ("-1", "0", "False"),
+        # From 0 on, LightGBM prints warnings.
+        "is_quiet": verbosity.startswith("-"),
         "training_metric": given.flag("is_provide_training_metric", False),
     }
 

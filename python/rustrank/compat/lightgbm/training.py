@@ -127,7 +127,9 @@ class _Training:
         self.begin = 0 if base is None else base.num_rounds
         self.end = self.begin + made.train["num_trees"]
         _leave_out_unlisted(made.train, rows.num_columns)
-        self.binned: BinnedRows = rows.for_training(base, made.dataset)
+        self.binned: BinnedRows = rows.for_training(
+            base, made.dataset, is_quiet=made.other["is_quiet"]
+        )
         self.stop: EarlyStopException | None = None
         self.results: list[Result] = []
 

@@ -142,9 +142,11 @@ def translate(params: Mapping[str, Any]) -> Translation:
             f"tree_method: got {method!r}, and splits are those of 'hist', at the borders of at most 255 bins; "
             f"XGBoost's {method!r} finds others, so that predictions differ"
         )
+    is_quiet = str(given.take("verbosity")) == "0"
     given.accept(_ACCEPTED)
     given.hold(_FIXED)
     made = Translation(names=given.names_of(_OURS) | _HINTS)
+    made.other["is_quiet"] = is_quiet
     _loss(given, made)
     _trees(given, made.train)
     _constraints(given, made.train)

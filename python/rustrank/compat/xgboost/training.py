@@ -128,7 +128,9 @@ class _Training:
         if dtrain.rows.pairs_of_doc != made.other["pairs_of_doc"]:
             dtrain.rows.pairs_of_doc = made.other["pairs_of_doc"]
             dtrain.rows.changed()
-        self.binned = dtrain.rows.for_training(self.base, made.dataset)
+        self.binned = dtrain.rows.for_training(
+            self.base, made.dataset, is_quiet=made.other["is_quiet"]
+        )
         self.params, self.made, self.log = params, made, dict[str, dict[str, list[float]]]()
 
     def run(self, evals: dict[str, DMatrix], custom: Any, callbacks: list[Any]) -> Booster:
