@@ -444,6 +444,11 @@ def test_inspect_tells_of_columns_that_are_no_numbers(run: Callable[..., str]) -
     assert f"dates in           1: listed ({len(table) - 3} values)" in told
     assert "text in            1: brand (2 values)" in told
     assert "listed (1.6%)" in told
+    told = run("inspect", "dates.csv", *COLUMNS, "--features")
+    rows = {line.split()[0]: line.split()[1:] for line in told.splitlines()}
+    assert rows["brand"] == ["192", "0", "-", "-", "text,", "2", "values"]
+    assert rows["listed"] == ["192", "3", "-", "-", "dates,", "189", "values"]
+    assert len(rows["x0"]) == 4
     told = run("inspect", "brands.parquet", "--qid", "query")
     assert "no labels" in told
     said = run("inspect", "brands.parquet", code=2)

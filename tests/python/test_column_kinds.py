@@ -119,3 +119,20 @@ def test_the_hint_for_dates_works() -> None:
     frame = _dated()[["x", "listed"]]
     made = frame.assign(listed=(frame.listed - frame.listed.min()).dt.days)
     assert rr.Dataset(made, Y, qid=QID).num_features == 2
+
+
+def test_dates_and_text_are_listed_together_by_all_that_read_rows() -> None:
+    ranker, frame = rr.LambdaMART(n_estimators=2), _dated()
+    stopped = rr.LambdaMART(n_estimators=2, early_stopping=True)
+    calls: list[Any] = [
+        lambda one, X: one.fit(X, Y, qid=QID),
+        lambda one, X: rr.cross_validate(one, X, Y, qid=QID, folds=2),
+        lambda one, X: rr.tune(one, X, {"num_leaves": [3, 4]}, y=Y, qid=QID, folds=2),
+    ]
+    both = r"column 'listed': got dates.*column 'sku': got text.*categorical=\['sku'\]"
+    for one, call in zip((stopped, ranker, ranker), calls, strict=True):
+        with pytest.raises(TypeError, match=both):
+            call(one, frame)
+        with pytest.raises(TypeError, match="column 'listed': got dates") as caught:
+            call(one, frame.drop(columns="sku"))
+        assert "text" not in str(caught.value)

@@ -497,3 +497,25 @@ def test_validation_frames_have_the_labels_of_the_training_set() -> None:
     ]:
         with pytest.raises(rr.DataError, match=rf"^{name}: the dataset has no labels called reven"):
             rr.train(data, valid=valid, **names, **how)
+
+
+def test_the_report_of_a_further_label_is_one_of_its_own() -> None:
+    frame, _ = _priced()
+    frame = frame.rename(columns={"money": "revenue"})
+    data = rr.Dataset(frame, "relevance", qid="query", extra_labels="revenue")
+    rankers = {"model": rr.train(data, num_trees=2)}
+    alone = r"unknown metric `revenue(:err)?`.* a report has the label y alone: for a report of revenue, pass "
+    way = (
+        rf"{alone}the raw rows instead of the Dataset, with y='revenue' or its .* metrics='ndcg@10'"
+    )
+    with pytest.raises(rr.ParamError, match=way):
+        rr.report(rankers, data, metrics=["ndcg@10", "revenue@10"])
+    docs: dict[str, Any] = {"docs": frame, "qid": "query"}
+    with pytest.raises(rr.ParamError, match=rf"{alone}y='revenue' or its .* metrics='err@5'"):
+        rr.report(rankers, y="relevance", metrics="revenue:err@5", **docs)
+    with pytest.raises(rr.ParamError, match="unknown metric") as caught:
+        rr.report(rankers, y="relevance", metrics="ndgc@5", **docs)
+    assert "alone" not in str(caught.value)
+    made = rr.report(rankers, y="revenue", gain="linear", metrics="ndcg@10", resamples=10, **docs)
+    expected = rankers["model"].evaluate(data, "revenue@10")["revenue@10"]
+    assert float(made.evaluations["model"]["ndcg@10"]) == pytest.approx(expected)

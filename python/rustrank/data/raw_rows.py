@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from rustrank.data.dataset import Dataset
 from rustrank.data.dataset_building import raw_names
 from rustrank.errors import ParamKindError, shown
 from rustrank.inputs.categories import Listed, categories_again, categories_numbered
+from rustrank.inputs.column_kinds import kind_of_values
 from rustrank.inputs.docs import DocArguments, Docs, read_docs
 from rustrank.inputs.queries import as_queries, query_codes, warn_of_single_docs
 from rustrank.inputs.tables import columns_of
@@ -19,10 +21,11 @@ from rustrank.inputs.vectors import as_labels, check_length
 from rustrank.metrics.evaluation import Evaluation, Judging, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from rustrank.inputs.tables import Table
     from rustrank.model.booster import Booster
 
 #: Odd numbers that spread bits: products with them, summed without carry, are hashes.
@@ -240,12 +243,13 @@ def docs_to_rows(
         raise ParamKindError(message, code="categorical")
     X = np.empty((table.num_rows, table.num_features), np.float32)
     start = 0
-    for block in table.blocks():
-        rows = np.stack(block, axis=1) if isinstance(block, list) else block
-        # A value counts as the nearest float32, as in a dataset.
-        with np.errstate(over="ignore"):
-            X[start : start + len(rows)] = rows
-        start += len(rows)
+    with _texts_in_errors(raw, listed):
+        for block in table.blocks():
+            rows = np.stack(block, axis=1) if isinstance(block, list) else block
+            # A value counts as the nearest float32, as in a dataset.
+            with np.errstate(over="ignore"):
+                X[start : start + len(rows)] = rows
+            start += len(rows)
     docs.require_queries(name)
     y = as_labels(docs.y)
     check_length(f"y of {name}", len(y), len(X), "rows")
@@ -253,3 +257,21 @@ def docs_to_rows(
     codes = query_codes(queries)
     check_length(f"group of {name}", len(codes), len(X), "rows")
     return RawRows(X, y, codes.astype(np.int64), ids, table.names, listed)
+
+
+@contextmanager
+def _texts_in_errors(table: Table, listed: Collection[int]) -> Iterator[None]:
+    """Let the error of columns of dates name those of text, too, which are numbered already."""
+    try:
+        yield
+    except ParamKindError as error:
+        names = table.names
+        texts = [at for at in listed if kind_of_values(table.column(at)) == "text"]
+        if names is not None and texts and error.code in ("dates", "durations"):
+            called = ", ".join(shown(names[at]) for at in texts)
+            columns, them = ("column", "it") if len(texts) == 1 else ("columns", "them")
+            error.args = (
+                f"{error}; {columns} {called}: got text, which a ranker reads only where its "
+                f"categorical=[{called}] declares {them}",
+            )
+        raise

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import html
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rustrank.combining.side_by_side import SideBySide
+from rustrank.errors import ParamError
 from rustrank.inputs.files import replace_file
 from rustrank.inputs.keywords import OF_EVALUATE, refuses_unknown
 from rustrank.inputs.scalars import choice, text, whole
+from rustrank.inputs.tables import labels_of
 from rustrank.metrics.evaluation import Drawing, Judging, warn_of_nothing
 from rustrank.reporting._findings import Findings
 from rustrank.reporting._html_page import page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
+    from rustrank.inputs.docs import JudgedDocs
     from rustrank.metrics.comparison import Comparison
     from rustrank.metrics.evaluation import Evaluation
 
@@ -119,7 +123,8 @@ def report(
     path : path-like, optional
         A file to write the page to.
     metrics : str or sequence of str
-        The metrics; the first one is used wherever a single metric is needed.
+        The metrics of the label ``y``; the first one is used wherever a single metric is needed. A further label,
+        such as a margin, has a report of its own: ``y="margin", gain="linear"``.
     baseline : str, optional
         The ranker to compare the others with; the first by default.
     title : str
@@ -159,9 +164,31 @@ def report(
     side = SideBySide.of(rankers, given, num_threads).with_names(feature_names)
     names = list(side.by_ranker)
     first = names[0] if baseline is None else choice("baseline", baseline, names)
-    findings = Findings(side, judging, drawing, first, cases)
+    with _labels_in_errors(side.docs, judging):
+        findings = Findings(side, judging, drawing, first, cases)
     warn_of_nothing(findings.evaluations[first])
     made = Report(findings, heading)
     if path is not None:
         made.save(os.fspath(path))
     return made
+
+
+@contextmanager
+def _labels_in_errors(docs: JudgedDocs, judging: Judging) -> Iterator[None]:
+    """Let the error of a metric of another label say how a report of that label is made."""
+    try:
+        yield
+    except ParamError as error:
+        for name in judging.metrics if error.code == "metric.name" else ():
+            of, _, cut = name.partition("@")
+            of, _, metric = of.partition(":")
+            if of not in docs.extra_labels and of not in labels_of(docs.X):
+                continue
+            own = "@".join(filter(None, (metric or "ndcg", cut)))
+            rows = "the raw rows instead of the Dataset, with " if docs.extra_labels else ""
+            error.args = (
+                f"{error}; a report has the label y alone: for a report of {of}, pass {rows}y={of!r} or its values, "
+                f'gain="linear", metrics={own!r}',
+            )
+            break
+        raise

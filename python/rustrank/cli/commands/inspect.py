@@ -224,6 +224,11 @@ def _feature_table(summary: dict[str, Any]) -> str:
         ]
         for one in summary["features"]
     ]
+    for kind in ("text", "dates"):
+        for one in summary.get(kind, ()):
+            docs, missing = f"{summary['rows']:,}", f"{one['missing']:,}"
+            values = count(one["distinct"], "value")
+            rows.append([one["name"], docs, missing, "-", "-", f"{kind}, {values}"])
     number = ["in file"] if has_numbers else []
     return text_table(["feature", *number, "docs", "missing", "min", "max", ""], rows)
 
