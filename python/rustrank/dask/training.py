@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from distributed import Client, Future
+
     from rustrank.model.booster import Booster
 
 #: How often the workers are looked at, and how long they may take to end after one has failed, in seconds.
