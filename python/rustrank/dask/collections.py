@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rustrank.errors import DataError, ParamError, wrong_kind
+from rustrank.errors import DataError, wrong_kind
+from rustrank.partitions.placement import divided, homes_of, joined, query_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from distributed import Client, Future
 
-#: The documents of a partition, by the names of `rustrank.Dataset`'s arguments.
-Part = dict[str, Any]
-_ROWS = ("y", "qid", "row_weight", "base_score")
+    from rustrank.partitions.placement import Part
 
 
 def is_frame(collection: Any) -> bool:
@@ -85,30 +84,19 @@ def _has_unknown(array: Any) -> bool:
 
 
 def whole_queries(client: Client, parts: list[Future]) -> list[Future]:
-    """Return partitions of which no two share a query.
-
-    A query that several have goes to the one with most of its rows. Only the ids of queries come to the client.
-    """
-    counts = client.gather(client.map(_counts, parts, pure=False))
-    home: dict[Any, tuple[int, int]] = {}
-    shared = set()
-    for number, found in enumerate(counts):
-        for query, rows in found.items():
-            if query in home:
-                shared.add(query)
-            if query not in home or rows > home[query][1]:
-                home[query] = (number, rows)
-    if not shared:
+    """Return partitions of which no two share a query; only the ids of queries come to the client."""
+    counts = client.gather(client.map(query_counts, parts, pure=False))
+    homes = homes_of(counts)
+    if not any(homes):
         return parts
     pieces: dict[int, list[Future]] = {}
-    for number, (part, found) in enumerate(zip(parts, counts, strict=True)):
-        away = {one: home[one][0] for one in found if one in shared and home[one][0] != number}
+    for number, (part, away) in enumerate(zip(parts, homes, strict=True)):
         if not away:
             pieces.setdefault(number, []).append(part)
             continue
-        divided = client.submit(_divided, part, away, number, pure=False)
+        several = client.submit(divided, part, away, number, pure=False)
         for target in {number, *away.values()}:
-            taken = client.submit(_taken, divided, target, pure=False)
+            taken = client.submit(_taken, several, target, pure=False)
             pieces.setdefault(target, []).append(taken)
     return [
         several[0] if len(several) == 1 else client.submit(joined, several, pure=False)
@@ -116,70 +104,5 @@ def whole_queries(client: Client, parts: list[Future]) -> list[Future]:
     ]
 
 
-def column_of(part: Part, name: str) -> Any:
-    """Return a column of a partition, which may be one of its table."""
-    one = part[name]
-    return part["X"][one] if isinstance(one, str) else one
-
-
-def _counts(part: Part) -> dict[Any, int]:
-    """Return how many rows each query has."""
-    queries = np.asarray(column_of(part, "qid"))
-    try:
-        ids, rows = np.unique(queries, return_counts=True)
-    except TypeError as error:
-        message = f"qid: got ids that cannot be ordered, expected numbers or texts ({error})"
-        raise ParamError(message, code="qid") from None
-    return dict(zip(ids.tolist(), rows.tolist(), strict=True))
-
-
-def _divided(part: Part, away: Mapping[Any, int], own: int) -> dict[int, Part]:
-    """Return the rows of each partition that rows of this one belong to."""
-    queries = np.asarray(column_of(part, "qid")).tolist()
-    target = np.array([away.get(query, own) for query in queries])
-    return {int(one): _rows(part, target == one) for one in np.unique(target)}
-
-
-def _taken(divided: Mapping[int, Part], target: int) -> Part | None:
-    return divided.get(target)
-
-
-def _rows(part: Part, mask: Any) -> Part:
-    return {name: one if isinstance(one, str) else one[mask] for name, one in part.items()}
-
-
-def joined(parts: Sequence[Part | None]) -> Part | None:
-    """Return the rows of several partitions as one; None if there are none."""
-    known = [part for part in parts if part is not None and len(part["X"])]
-    if not known:
-        return None
-    return {
-        name: one if isinstance(one, str) else _stacked([part[name] for part in known])
-        for name, one in known[0].items()
-    }
-
-
-def _stacked(pieces: list[Any]) -> Any:
-    if len(pieces) == 1:
-        return pieces[0]
-    if hasattr(pieces[0], "iloc"):
-        import pandas as pd
-
-        return _with_categories(pieces) if hasattr(pieces[0], "columns") else pd.concat(pieces)
-    if hasattr(pieces[0], "tocsr"):
-        import scipy.sparse
-
-        return scipy.sparse.vstack(pieces)
-    return np.concatenate(pieces)
-
-
-def _with_categories(frames: list[Any]) -> Any:
-    """Return frames as one; columns of categories stay so where partitions know other categories."""
-    import pandas as pd
-    from pandas.api.types import union_categoricals
-
-    whole = pd.concat(frames, ignore_index=True)
-    for name, kind in frames[0].dtypes.items():
-        if isinstance(kind, pd.CategoricalDtype) and whole[name].dtype != kind:
-            whole[name] = union_categoricals([frame[name] for frame in frames])
-    return whole
+def _taken(several: Mapping[int, Part], target: int) -> Part | None:
+    return several.get(target)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from rustrank import partitions
-from rustrank.dask.collections import joined
 from rustrank.errors import CommError
+from rustrank.partitions.placement import joined
 from rustrank.training.rounds import IS_CANCELLED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rustrank.dask.collections import Part
     from rustrank.model.booster import Booster
+    from rustrank.partitions.placement import Part
     from rustrank.training.rounds import Round
 
 #: The ports that wait for a job, by the job and the worker: several may be threads of this process.
