@@ -13,6 +13,7 @@ __all__ = [
     "Dataset",
     "RawDataset",
     "Sampler",
+    "TcpListening",
     "Team",
     "Trainer",
     "__version__",
@@ -43,6 +44,7 @@ __all__ = [
     "sweep",
     "untied",
     "values_of_weights",
+    "watch_by",
     "with_net_weights",
 ]
 
