@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rustrank import partitions
 from rustrank.dask import worker as on_worker
 from rustrank.dask.collections import partitions_of, whole_queries
-from rustrank.errors import CommError, ParamError, RustrankError, warn_caller, wrong_kind
+from rustrank.errors import CommError, ParamError, warn_caller, wrong_kind
 from rustrank.formatting import number
 from rustrank.inputs.scalars import flag, real, whole
 from rustrank.progress import progress_of_steps
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rustrank.model.booster import Booster
 
 #: How often the workers are looked at, and how long they may take to end after one has failed, in seconds.
-_LOOK, _GRACE = 0.5, 10.0
+_LOOK, _GRACE = 0.05, 10.0
 #: The columns of documents besides the features.
 _COLUMNS = ("y", "qid", "row_weight", "base_score")
 
@@ -217,33 +217,36 @@ class _Job:
             placed.setdefault(has[0] if has else least, []).append(part)
         return placed
 
+    def _lost(self, workers: list[str]) -> list[str]:
+        """Return the workers that the cluster has no more."""
+        present = self.client.scheduler_info(n_workers=-1)["workers"]
+        return [address for address in workers if address not in present]
+
     def _wait(self, futures: list[Future], workers: list[str]) -> None:
         """Wait until all workers have ended; raise the error of one that has failed or is lost."""
         failed_at = None
-        while any(not future.done() for future in futures):
-            time.sleep(0.01 if failed_at is None and futures[0].done() else 0.05)
-            has_failed = any(future.status in ("error", "lost", "cancelled") for future in futures)
-            present = self.client.scheduler_info(n_workers=-1)["workers"]
-            lost = [address for address in workers if address not in present]
-            if (has_failed or lost) and failed_at is None:
+        while not all(future.done() for future in futures):
+            time.sleep(_LOOK)
+            lost = self._lost(workers)
+            if failed_at is None and (lost or any(_has_failed(future) for future in futures)):
                 failed_at = time.monotonic()
-            if failed_at is not None and time.monotonic() - failed_at > _GRACE:
+            # The task of a lost worker waits for ever: there is no other that may have it.
+            left = [at for future, at in zip(futures, workers, strict=True) if not future.done()]
+            is_late = failed_at is not None and time.monotonic() - failed_at > _GRACE
+            if is_late or set(left) <= set(lost):
                 break
-            if lost and all(
-                f.done() for f, at in zip(futures, workers, strict=True) if at in present
-            ):
-                break
-        errors = [
-            future.exception() for future in futures if future.done() and future.status == "error"
-        ]
+        self._raise_error(futures, workers)
+
+    def _raise_error(self, futures: list[Future], workers: list[str]) -> None:
+        """Raise the error of the workers, if there is one: rather its own than that another one has left."""
+        errors = [future.exception() for future in futures if future.status == "error"]
         own = [error for error in errors if not isinstance(error, CommError)]
-        present = self.client.scheduler_info(n_workers=-1)["workers"]
-        lost = [address for address in workers if address not in present]
-        if own and isinstance(own[0], (RustrankError, ValueError, TypeError, OSError)):
+        if own:
             raise own[0]
-        if lost or own or any(not future.done() for future in futures):
+        lost = self._lost(workers)
+        if lost or not all(future.done() for future in futures):
             named = f"the worker at {lost[0]} was lost" if lost else "a worker was lost or hangs"
-            why = f" ({(own or errors)[0]})" if own or errors else ""
+            why = f" ({errors[0]})" if errors else ""
             raise CommError(f"{named}{why}", code="comm.lost")
         if errors:
             raise errors[0]
@@ -276,6 +279,10 @@ def _shower(step: Callable[..., object]) -> Callable[[Any], None]:
         step(", ".join(f"{name} {number(value)}" for name, value in told["values"]))
 
     return show
+
+
+def _has_failed(future: Future) -> bool:
+    return future.status in ("error", "lost", "cancelled")
 
 
 def _raise_failed(futures: list[Future]) -> None:
