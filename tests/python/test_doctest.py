@@ -10,13 +10,14 @@ import rustrank
 
 MODULES = [name for _, name, _ in pkgutil.walk_packages(rustrank.__path__, "rustrank.")]
 #: Modules that are made of classes of another library, and that library.
-OPTIONAL = {"rustrank.compat.pyterrier": "pyterrier"}
+OPTIONAL = {"rustrank.compat.pyterrier": "pyterrier", "rustrank.spark": "pyspark"}
 
 
 @pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
 def test_examples_run(name: str) -> None:
-    if name in OPTIONAL:
-        pytest.importorskip(OPTIONAL[name])
+    for start, library in OPTIONAL.items():
+        if name.startswith(start):
+            pytest.importorskip(library)
     module = importlib.import_module(name)
     assert doctest.testmod(module).failed == 0
 
