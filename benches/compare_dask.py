@@ -103,7 +103,7 @@ def xgboost(
     own = [da.from_array(one, chunks=(rows, -1)[: one.ndim]) for one in (docs.X, docs.y, docs.qid)]
     alone = xgb.XGBRanker(**options).fit(docs.X, docs.y, qid=docs.qid).predict(test.X)
     return (
-        lambda: DaskXGBRanker(**options, allow_group_split=False).fit(own[0], own[1], qid=own[2]),
+        lambda: DaskXGBRanker(**options, allow_group_split=True).fit(own[0], own[1], qid=own[2]),
         lambda model: model.get_booster().inplace_predict(test.X),
         alone,
     )
