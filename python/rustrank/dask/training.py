@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from rustrank import partitions
 from rustrank.dask import worker as on_worker
 from rustrank.dask.collections import partitions_of, whole_queries
-from rustrank.errors import CommError, ParamError, warn_caller, wrong_kind
+from rustrank.errors import CommError, ParamError, wrong_kind
 from rustrank.formatting import number
 from rustrank.inputs.scalars import flag, real, whole
+from rustrank.partitions.launching import with_restarts
 from rustrank.progress import progress_of_steps
 
 if TYPE_CHECKING:
@@ -94,16 +95,8 @@ def train(
     cluster = _client(client)
     restarts = whole("max_restarts", max_restarts, 0, 2**31)
     shows = flag("progress", progress)
-    job = _Job(cluster, sets, real("deadline", deadline), options, shows)
-    for attempt in range(restarts + 1):
-        try:
-            return job.run()
-        except CommError as error:
-            if attempt == restarts:
-                raise
-            warn_caller(f"{error}: starting again ({attempt + 1} of {restarts})")
-            job.options = {**options, "resume": options.get("checkpoint") is not None}
-    raise AssertionError("the last attempt returns or raises")
+    job = _Job(cluster, sets, real("deadline", deadline), shows)
+    return with_restarts(job.run, restarts, options)
 
 
 def _client(client: Client | None) -> Client:
@@ -145,17 +138,16 @@ class _Job:
         client: Client,
         sets: Mapping[str, tuple[Any, dict[str, Any]]],
         deadline: float,
-        options: dict[str, Any],
         shows: bool,
     ) -> None:
         self.client, self.deadline = client, deadline
-        self.options, self.shows = options, shows
+        self.shows = shows
         self.sets = {
             name: partitions_of(f"valid[{name!r}]" if name else "train", X, columns)
             for name, (X, columns) in sets.items()
         }
 
-    def run(self) -> Booster:
+    def run(self, options: dict[str, Any]) -> Booster:
         """Train once."""
         from distributed import wait
 
@@ -186,7 +178,7 @@ class _Job:
                     rank,
                     placed[""].get(address, []),
                     {key: one.get(address, []) for key, one in placed.items() if key},
-                    self.options,
+                    options,
                     workers=[address],
                     allow_other_workers=False,
                     pure=False,
@@ -195,7 +187,7 @@ class _Job:
                 )
                 for rank, address in enumerate(workers)
             ]
-            with self._progress(name):
+            with self._progress(name, int(options.get("num_trees", 100))):
                 self._wait(futures, workers)
                 booster, whole_booster = futures[0].result()
         except BaseException:
@@ -259,9 +251,8 @@ class _Job:
             self.client.run(on_worker.end, name, cancels, workers=left, on_error="ignore")
 
     @contextlib.contextmanager
-    def _progress(self, name: str) -> Iterator[None]:
+    def _progress(self, name: str, total: int) -> Iterator[None]:
         """Show the rounds that the first worker tells of."""
-        total = int(self.options.get("num_trees", 100))
         with progress_of_steps(total, "round", self.shows) as step:
             if not self.shows:
                 yield

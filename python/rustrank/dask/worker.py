@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from rustrank import partitions
 from rustrank.errors import CommError
+from rustrank.partitions.launching import errors_are_sent
 from rustrank.partitions.placement import joined
 from rustrank.training.rounds import IS_CANCELLED
 
@@ -59,17 +60,13 @@ def work(
     token = IS_CANCELLED.set(_CANCELLED.setdefault(job["name"], threading.Event()).is_set)
     try:
         team = port.connect(rank, job["addresses"], job["token"], job["deadline"])
-        sets = {name: joined(several) for name, several in valid.items()}
         own = dict(options)
         own["num_threads"] = own.get("num_threads") or worker.state.nthreads
         if rank == 0:
             own["callbacks"] = [_reporter(worker, job["name"])]
-        booster = partitions.train(joined(parts), team, valid=sets, **own)
-    except BaseException as error:
-        # It goes to the client, and these do not.
-        for name in ("booster", "_checkpoint", "_dataset"):
-            vars(error).pop(name, None)
-        raise
+        with errors_are_sent(team):
+            sets = {name: joined(several) for name, several in valid.items()}
+            booster = partitions.train(joined(parts), team, valid=sets, **own)
     finally:
         IS_CANCELLED.reset(token)
     return (booster, booster.all_rounds) if rank == 0 else None

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rustrank import partitions
-from rustrank.errors import CommError, DataError, ParamError, suggestion, warn_caller, wrong_kind
+from rustrank.errors import CommError, DataError, ParamError, suggestion, wrong_kind
 from rustrank.inputs.scalars import real, whole
+from rustrank.partitions.launching import errors_are_sent, with_restarts
 from rustrank.partitions.placement import divided, homes_of, joined, query_counts
 
 if TYPE_CHECKING:
@@ -90,16 +91,12 @@ def train(
     threads = whole("threads_per_worker", threads_per_worker, 1, 1024)
     restarts = whole("max_restarts", max_restarts, 0, 2**31)
     wait = real("deadline", deadline)
-    for attempt in range(restarts + 1):
+
+    def run(given: dict[str, Any]) -> Booster:
         parts = {name: _parts(name, one, columns, features, count) for name, one in sets.items()}
-        try:
-            return _run(parts, count, threads, wait, {"num_threads": threads, **options})
-        except CommError as error:
-            if attempt == restarts:
-                raise
-            warn_caller(f"{error}: starting again ({attempt + 1} of {restarts})")
-            options = {**options, "resume": options.get("checkpoint") is not None}
-    raise AssertionError("the last attempt returns or raises")
+        return _run(parts, count, threads, wait, {"num_threads": threads, **given})
+
+    return with_restarts(run, restarts, options)
 
 
 def _sets(valid: Any) -> dict[str, Any]:
@@ -185,16 +182,10 @@ class _Worker:
         import ray
 
         team = self._port.connect(rank, job["addresses"], job["token"], job["deadline"])
-        try:
+        with errors_are_sent(team):
             sets = {name: joined(ray.get(several)) for name, several in valid.items()}
             part = joined(ray.get(parts))
             booster = partitions.train(part, team, valid=sets, **options)
-        except BaseException as error:
-            team.leave(str(error))
-            for name in ("booster", "_checkpoint", "_dataset"):
-                # They do not go to the driver.
-                vars(error).pop(name, None)
-            raise
         return (booster, booster.all_rounds) if rank == 0 else None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rustrank import partitions
 from rustrank.errors import DataError
+from rustrank.partitions.launching import errors_are_sent
 from rustrank.spark.columns import table_of
 
 if TYPE_CHECKING:
@@ -41,11 +42,8 @@ class Job:
         frames = list(batches)
         rows = pd.concat(frames, ignore_index=True) if frames else None
         team = port.connect(rank, addresses, self.token, self.deadline)
-        try:
+        with errors_are_sent(team):
             part, valid = self._parts(rows)
-        except BaseException as error:
-            team.leave(str(error))
-            raise
         options = dict(self.options)
         if context.attemptNumber() and options.get("checkpoint") is not None:
             options["resume"] = True
