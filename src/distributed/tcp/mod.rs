@@ -120,16 +120,7 @@ impl TcpCommunicator {
         let theirs = space_for::<T>(&mut received, values.len() * (self.size() - 1));
         let own: &[u8] = bytemuck::cast_slice(values);
         let parts = parts_of(theirs, values.len());
-        let transfers = self.others().zip(parts).map(|((rank, link), part)| {
-            Transfer::new(
-                rank,
-                link,
-                exchange,
-                own,
-                Destination::Slice(bytemuck::cast_slice_mut(part)),
-            )
-        });
-        exchange.run(&mut transfers.collect::<Vec<_>>())?;
+        self.swap(exchange, |_| own, parts)?;
         self.join_all(theirs, values, join);
         Ok(())
     }
@@ -162,17 +153,8 @@ impl TcpCommunicator {
         let mut received = lock(&self.received);
         let theirs = space_for::<T>(&mut received, width * (size - 1));
         let parts = parts_of(theirs, width);
-        let transfers = self.others().zip(parts).map(|((rank, link), part)| {
-            let own = bytemuck::cast_slice(&values[starts[rank]..starts[rank + 1]]);
-            Transfer::new(
-                rank,
-                link,
-                exchange,
-                own,
-                Destination::Slice(bytemuck::cast_slice_mut(part)),
-            )
-        });
-        exchange.run(&mut transfers.collect::<Vec<_>>())?;
+        let of = |rank: usize| bytemuck::cast_slice(&values[starts[rank]..starts[rank + 1]]);
+        self.swap(exchange, of, parts)?;
         let mut parts: Vec<&mut [T]> = Vec::with_capacity(size);
         let mut rest = values;
         for rank in 0..size {
@@ -183,14 +165,19 @@ impl TcpCommunicator {
         let own = parts.remove(self.rank);
         self.join_all(theirs, own, join);
         let own = bytemuck::cast_slice(own);
+        self.swap(exchange, |_| own, parts.into_iter())
+    }
+
+    /// Sends each other worker, by its rank, some bytes, and receives as many values as its part has.
+    fn swap<'a, T: Pod>(
+        &'a self,
+        exchange: &Exchange<'_>,
+        own: impl Fn(usize) -> &'a [u8],
+        parts: impl Iterator<Item = &'a mut [T]>,
+    ) -> Result<()> {
         let transfers = self.others().zip(parts).map(|((rank, link), part)| {
-            Transfer::new(
-                rank,
-                link,
-                exchange,
-                own,
-                Destination::Slice(bytemuck::cast_slice_mut(part)),
-            )
+            let theirs = Destination::Slice(bytemuck::cast_slice_mut(part));
+            Transfer::new(rank, link, exchange, own(rank), theirs)
         });
         exchange.run(&mut transfers.collect::<Vec<_>>())
     }
